@@ -1,0 +1,1 @@
+//! The wire contract: the five kinds, their names, defaults and hashes.

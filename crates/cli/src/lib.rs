@@ -1,0 +1,1 @@
+//! The kubectl plugin: arguments, commands, printers.

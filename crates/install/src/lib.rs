@@ -1,0 +1,1 @@
+//! CRDs and install manifests, generated.

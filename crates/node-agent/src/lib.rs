@@ -1,0 +1,1 @@
+//! Pods that start, stop, crash and hang as a test asks.

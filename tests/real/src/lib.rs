@@ -1,0 +1,1 @@
+//! What must be true on a real API server.
