@@ -1,0 +1,1 @@
+//! Go-compatible hashes of pod templates and canary steps.
