@@ -1,0 +1,113 @@
+//! Reads a folder of vector files and compares.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::Value;
+
+use crate::deviations::{Deviation, deviations};
+use crate::report::{FileReport, Report};
+use crate::tables::{Row, TABLES, Table};
+
+/// Why a folder cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum CompatError {
+    /// The folder or a file in it cannot be read.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is not a JSON object.
+    #[error("{path}, line {line}: {source}", path = .path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// There is nothing to run.
+    #[error("no vector file (*.jsonl) in {}", .0.display())]
+    Empty(PathBuf),
+}
+
+/// Runs every `*.jsonl` file of a folder. With `every_rule_must_apply`, a deviation that covers no row is a failure.
+pub fn run(folder: &Path, every_rule_must_apply: bool) -> Result<Report, CompatError> {
+    let read_error = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CompatError::Read { path, source }
+    };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(read_error(folder))? {
+        let path = entry.map_err(read_error(folder))?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() {
+        return Err(CompatError::Empty(folder.to_owned()));
+    }
+    paths.sort();
+    let mut report = Report::default();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(read_error(&path))?;
+        report.files.push(run_file(&path, &text)?);
+    }
+    if every_rule_must_apply {
+        let used = report.by_section();
+        report.idle =
+            deviations().iter().map(|rule| rule.section).filter(|section| !used.contains_key(section)).collect();
+    }
+    Ok(report)
+}
+
+fn run_file(path: &Path, text: &str) -> Result<FileReport, CompatError> {
+    let mut rows: Vec<(usize, Row)> = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let row = serde_json::from_str(line).map_err(|source| CompatError::Row {
+            path: path.to_owned(),
+            line: index + 1,
+            source,
+        })?;
+        rows.push((index + 1, row));
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let table = TABLES.into_iter().find(|table| rows.iter().all(|(_, row)| table.fits(row)));
+    let mut report = FileReport::new(name, table.filter(|_| !rows.is_empty()));
+    if let Some(table) = report.table {
+        for (line, row) in &rows {
+            judge(&mut report, table, *line, row);
+        }
+    }
+    Ok(report)
+}
+
+fn judge(report: &mut FileReport, table: Table, line: usize, row: &Row) {
+    let recorded = table.recorded(row);
+    let ours = table.answer(row);
+    let expected = rules(table, row, &recorded);
+    match (ours, expected) {
+        (Ok(ours), None) if ours == recorded => report.passed += 1,
+        (Ok(ours), Some((section, expected))) if ours == expected => *report.deviating.entry(section).or_default() += 1,
+        (ours, expected) => {
+            let wanted = expected.map_or(recorded, |(_, expected)| expected);
+            let ours = ours.map_or_else(|error| format!("error: {error}"), |ours| ours.to_string());
+            report.failures.push(format!("line {line}: expected {wanted}, ours {ours}"));
+        }
+    }
+}
+
+/// What the deviations make of the original's answer, one after the other; named after the first that changed it.
+fn rules(table: Table, row: &Row, recorded: &Value) -> Option<(&'static str, Value)> {
+    deviations().iter().fold(None, |changed: Option<(&'static str, Value)>, rule: &Deviation| {
+        let current = changed.as_ref().map_or(recorded, |(_, answer)| answer);
+        match rule.expected(table, row, current) {
+            Some(answer) => Some((changed.map_or(rule.section, |(section, _)| section), answer)),
+            None => changed,
+        }
+    })
+}
