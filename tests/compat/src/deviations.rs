@@ -23,7 +23,7 @@ impl Input<'_> {
     }
 
     fn canary(&self) -> Value {
-        self.field("rollout")["spec"]["strategy"]["canary"].take()
+        self.field("rollout").pointer("/spec/strategy/canary").cloned().unwrap_or_default()
     }
 }
 
@@ -63,7 +63,8 @@ fn answer(lines: Vec<String>) -> Option<Value> {
 }
 
 fn max_traffic_weight_with_istio(input: &Input<'_>, recorded: &Value) -> Option<Value> {
-    let routing = input.canary()["trafficRouting"].take();
+    let canary = input.canary();
+    let routing = &canary["trafficRouting"];
     let max = routing["maxTrafficWeight"].as_i64()?;
     if routing["istio"].is_null() || !(1..=1_000_000).contains(&max) {
         return None;

@@ -1,0 +1,135 @@
+//! Who may do what: the controller's role, the roles that add to view, edit and admin, and bindings.
+
+use super::meta::{self, Component, metadata};
+use crate::tree::{Tree, list, map};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
+
+/// One rule of a role: API groups, then resources and verbs separated by blanks.
+pub(super) struct Rule(pub(super) &'static [&'static str], pub(super) &'static str, pub(super) &'static str);
+
+/// What the controller may do. The order is that of the contract, so that diffs of an upgrade stay short.
+const CONTROLLER_RULES: &[Rule] = &[
+    Rule(&["argoproj.io"], "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
+    Rule(
+        &["argoproj.io"],
+        "analysisruns analysisruns/finalizers experiments experiments/finalizers",
+        "create get list watch update patch delete",
+    ),
+    Rule(&["argoproj.io"], "analysistemplates clusteranalysistemplates", "get list watch"),
+    Rule(&["apps"], "replicasets", "create get list watch update patch delete"),
+    Rule(&["", "apps"], "deployments podtemplates", "get list watch update"),
+    Rule(&[""], "services", "get list watch patch create delete"),
+    Rule(&["coordination.k8s.io"], "leases", "create get update"),
+    Rule(&[""], "secrets configmaps", "get list watch"),
+    Rule(&[""], "pods", "list update watch"),
+    Rule(&[""], "pods/eviction", "create"),
+    Rule(&[""], "events", "create update patch"),
+    Rule(&["networking.k8s.io", "extensions"], "ingresses", "create get list watch update patch"),
+    Rule(&["batch"], "jobs", "create get list watch update patch delete"),
+    Rule(&["networking.istio.io"], "virtualservices destinationrules", "watch get update patch list"),
+    Rule(&["split.smi-spec.io"], "trafficsplits", "create watch get update patch"),
+    Rule(
+        &["getambassador.io", "x.getambassador.io"],
+        "mappings ambassadormappings",
+        "create watch get update list delete",
+    ),
+    Rule(&[""], "endpoints", "get"),
+    Rule(&["elbv2.k8s.aws", "eks.amazonaws.com"], "targetgroupbindings", "list get"),
+    Rule(&["appmesh.k8s.aws"], "virtualservices", "watch get list"),
+    Rule(&["appmesh.k8s.aws"], "virtualnodes virtualrouters", "watch get list update patch"),
+    Rule(&["traefik.containo.us", "traefik.io"], "traefikservices", "watch get update"),
+    Rule(&["apisix.apache.org"], "apisixroutes", "watch get update"),
+];
+
+/// What people who may look at workloads may look at.
+const VIEW_RULES: &[Rule] = &[Rule(
+    &["argoproj.io"],
+    "rollouts rollouts/scale experiments analysistemplates clusteranalysistemplates analysisruns",
+    "get list watch",
+)];
+
+/// What people who may change workloads may change.
+const EDIT_RULES: &[Rule] = &[Rule(
+    &["argoproj.io"],
+    "rollouts rollouts/scale rollouts/status experiments analysistemplates clusteranalysistemplates analysisruns",
+    "create delete deletecollection get list patch update watch",
+)];
+
+/// The controller's role for the whole cluster.
+pub(super) fn cluster_role() -> Tree {
+    role_object("ClusterRole", metadata(meta::CONTROLLER, Component::Controller), CONTROLLER_RULES)
+}
+
+/// The same rules for one namespace.
+pub(super) fn role() -> Tree {
+    role_object("Role", metadata(meta::CONTROLLER, Component::Controller), CONTROLLER_RULES)
+}
+
+/// Gives the controller its cluster role.
+pub(super) fn cluster_role_binding() -> Tree {
+    cluster_binding(meta::CONTROLLER, metadata(meta::CONTROLLER, Component::Controller))
+}
+
+/// Gives the controller its role. The subject is in the namespace of the binding, whichever that will be.
+pub(super) fn role_binding() -> Tree {
+    map! {
+        "apiVersion" => API_VERSION,
+        "kind" => "RoleBinding",
+        "metadata" => metadata(meta::CONTROLLER, Component::Controller),
+        "roleRef" => role_ref("Role", meta::CONTROLLER),
+        "subjects" => list![map! { "kind" => "ServiceAccount", "name" => meta::CONTROLLER }],
+    }
+}
+
+/// Lets people with the cluster's own view, edit and admin roles do the same with our kinds.
+pub(super) fn aggregate_roles() -> Vec<Tree> {
+    [("view", VIEW_RULES), ("edit", EDIT_RULES), ("admin", EDIT_RULES)]
+        .into_iter()
+        .map(|(to, rules)| {
+            let name = format!("argo-rollouts-aggregate-to-{to}");
+            let switch = format!("rbac.authorization.k8s.io/aggregate-to-{to}");
+            let labels = [(switch.as_str(), "true")];
+            role_object("ClusterRole", meta::metadata_of(&name, &name, Component::AggregateRole, &labels), rules)
+        })
+        .collect()
+}
+
+/// A Role or ClusterRole of these rules.
+pub(super) fn role_object(kind: &str, metadata: Tree, rules: &[Rule]) -> Tree {
+    map! {
+        "apiVersion" => API_VERSION,
+        "kind" => kind,
+        "metadata" => metadata,
+        "rules" => rules.iter().map(rule).collect::<Vec<_>>(),
+    }
+}
+
+fn rule(Rule(groups, resources, verbs): &Rule) -> Tree {
+    map! {
+        "apiGroups" => Tree::texts(groups.iter().copied()),
+        "resources" => Tree::texts(resources.split(' ')),
+        "verbs" => Tree::texts(verbs.split(' ')),
+    }
+}
+
+/// Gives the cluster role `name` to the ServiceAccount `name` in the namespace of the controller.
+pub(super) fn cluster_binding(name: &str, metadata: Tree) -> Tree {
+    map! {
+        "apiVersion" => API_VERSION,
+        "kind" => "ClusterRoleBinding",
+        "metadata" => metadata,
+        "roleRef" => role_ref("ClusterRole", name),
+        "subjects" => list![map! { "kind" => "ServiceAccount", "name" => name, "namespace" => meta::NAMESPACE }],
+    }
+}
+
+fn role_ref(kind: &str, name: &str) -> Tree {
+    map! { "apiGroup" => GROUP, "kind" => kind, "name" => name }
+}
+
+/// A ServiceAccount.
+pub(super) fn service_account(metadata: Tree) -> Tree {
+    map! { "apiVersion" => "v1", "kind" => "ServiceAccount", "metadata" => metadata }
+}

@@ -1,0 +1,74 @@
+//! The kustomizations render to the same objects as the install manifests.
+//!
+//! Only what our kustomizations use is rendered here: resources, and patches that add one value.
+
+use std::collections::BTreeMap;
+
+use crate::support::{contents, id, objects, read_all};
+use serde_json::Value;
+
+/// Objects by `Kind/name`.
+type Rendered = BTreeMap<String, Value>;
+
+fn rendered(folder: &str) -> Rendered {
+    let kustomization = read_all(&contents(&format!("{folder}/kustomization.yaml"))).remove(0);
+    assert_eq!(kustomization["kind"], "Kustomization");
+    let mut found = Rendered::new();
+    for resource in kustomization["resources"].as_array().unwrap() {
+        let below = match resource.as_str().unwrap().strip_prefix("../") {
+            Some(folder) => rendered(folder),
+            None => by_id(objects(&format!("{folder}/{}", resource.as_str().unwrap()))),
+        };
+        for (id, object) in below {
+            assert!(found.insert(id.clone(), object).is_none(), "{folder} has {id} twice");
+        }
+    }
+    for patch in kustomization["patches"].as_array().into_iter().flatten() {
+        let target =
+            format!("{}/{}", patch["target"]["kind"].as_str().unwrap(), patch["target"]["name"].as_str().unwrap());
+        let target = found.get_mut(&target).unwrap_or_else(|| panic!("no {target} to patch"));
+        read_all(patch["patch"].as_str().unwrap())[0].as_array().unwrap().iter().for_each(|change| add(target, change));
+    }
+    found
+}
+
+fn add(target: &mut Value, change: &Value) {
+    assert_eq!(change["op"], "add");
+    let (parent, name) = change["path"].as_str().unwrap().rsplit_once('/').unwrap();
+    let parent = target.pointer_mut(parent).unwrap_or_else(|| panic!("nothing at {parent}"));
+    parent.as_object_mut().unwrap().insert(name.to_owned(), change["value"].clone());
+}
+
+fn by_id(objects: Vec<Value>) -> Rendered {
+    objects.into_iter().map(|object| (id(&object), object)).collect()
+}
+
+#[test]
+fn each_kustomization_renders_the_objects_of_its_manifest() {
+    for (folder, manifest) in [
+        ("cluster-install", "install.yaml"),
+        ("namespace-install", "namespace-install.yaml"),
+        ("dashboard", "dashboard-install.yaml"),
+        ("notifications", "notifications-install.yaml"),
+    ] {
+        assert_eq!(rendered(folder), by_id(objects(manifest)), "{folder}");
+    }
+}
+
+#[test]
+fn the_crds_alone_are_those_of_the_install_manifest() {
+    let crds = by_id(tidegate_install::crds());
+
+    assert_eq!(crds.len(), 5);
+    assert_eq!(rendered("crds"), crds);
+    let installed = by_id(objects("install.yaml"));
+    assert!(crds.iter().all(|(id, crd)| installed.get(id) == Some(crd)));
+}
+
+#[test]
+fn the_istio_primary_kustomization_has_its_three_objects() {
+    let ids: Vec<String> = rendered("istio-primary").into_keys().collect();
+
+    let name = "argo-rollouts-istio-primary";
+    assert_eq!(ids, ["ClusterRole", "ClusterRoleBinding", "ServiceAccount"].map(|kind| format!("{kind}/{name}")));
+}

@@ -1,0 +1,4 @@
+//! Istio: names and routes.
+
+pub mod names;
+pub mod routes;

@@ -1,0 +1,87 @@
+//! How VirtualServices and hosts are named.
+
+use tidegate_api::rollout::{CanaryStatus, CanaryStrategy};
+use tidegate_api::wire::Text;
+
+/// A VirtualService by namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VirtualServiceName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl VirtualServiceName {
+    /// Reads `name` or `name.namespace`, with or without `.svc` and `.cluster.local` at the end.
+    pub fn parse(reference: &str, rollout_namespace: &str) -> Self {
+        let short = reference
+            .strip_suffix(".cluster.local")
+            .map_or(reference, |rest| rest.strip_suffix(".svc").unwrap_or(rest));
+        match short.rsplit_once('.') {
+            Some((name, namespace)) => Self { namespace: namespace.to_owned(), name: name.to_owned() },
+            None => Self { namespace: rollout_namespace.to_owned(), name: short.to_owned() },
+        }
+    }
+}
+
+/// The Service a host stands for: the text before the first dot. Empty when there is none.
+pub fn short_host(host: &str) -> &str {
+    host.split('.').next().unwrap_or_default()
+}
+
+/// The two Services hosts are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Services<'a> {
+    /// Of the old pods.
+    pub stable: &'a str,
+    /// Of the new pods.
+    pub canary: &'a str,
+}
+
+impl<'a> Services<'a> {
+    /// `stableService` and `canaryService` or, when neither is set, the ping-pong pair in its present roles.
+    pub fn of(canary: &'a CanaryStrategy, status: Option<&CanaryStatus>) -> Self {
+        let (stable, new) = (canary.stable_service.text(), canary.canary_service.text());
+        match &canary.ping_pong {
+            Some(pair) if stable.is_empty() && new.is_empty() => {
+                let (ping, pong) = (pair.ping_service.text(), pair.pong_service.text());
+                if status.is_some_and(|status| status.stable_ping_pong.text() == "ping") {
+                    Self { stable: ping, canary: pong }
+                } else {
+                    Self { stable: pong, canary: ping }
+                }
+            }
+            _ => Self { stable, canary: new },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_a_name_with_or_without_a_namespace() {
+        let table = [
+            ("shop", "default", "shop"),
+            ("shop.edge", "edge", "shop"),
+            ("shop.v2.edge", "edge", "shop.v2"),
+            ("shop.edge.cluster.local", "edge", "shop"),
+            ("shop.edge.svc.cluster.local", "edge", "shop"),
+        ];
+        for (reference, namespace, name) in table {
+            let wanted = VirtualServiceName { namespace: namespace.to_owned(), name: name.to_owned() };
+            assert_eq!(VirtualServiceName::parse(reference, "default"), wanted, "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_host_stands_for_the_service_before_its_first_dot() {
+        let table =
+            [("shop", "shop"), ("shop.prod", "shop"), ("shop.prod.svc.cluster.local", "shop"), ("", ""), (".x", "")];
+        for (host, service) in table {
+            assert_eq!(short_host(host), service, "{host}");
+        }
+    }
+}
