@@ -1,2 +1,106 @@
-//! Entry point.
-fn main() {}
+//! Development tasks, run as `cargo xtask <task>`.
+//!
+//! Light on purpose: no kube, no async runtime, so that the checks start in seconds. The testbed is a program of its
+//! own and is only started from here.
+
+mod ci;
+mod dist;
+mod generated;
+mod run;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks of Tidegate")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the house rules: dependency directions, file lengths, documents that must keep up
+    Tidy,
+    /// Write manifests/crds from the types
+    Crds {
+        /// Only say what differs
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write the install manifests
+    Manifests {
+        /// Only say what differs
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run every vector file of a folder and compare with our answers
+    Compat {
+        /// The folder; our own copy when left out, where every known deviation must cover a row
+        folder: Option<PathBuf>,
+    },
+    /// Start, stop and list real control planes on loopback: up, down, status, build
+    #[command(disable_help_flag = true)]
+    Testbed {
+        /// Passed on; try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build the release binaries and their checksums into dist/
+    Dist,
+    /// Everything that must hold before a change lands; installs and builds what the tests need
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match perform(Arguments::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            run::say(&format!("Error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<ExitCode> {
+    match task {
+        Task::Tidy => tidy::run(root())?,
+        Task::Crds { check } => generated::run(root(), generated::Part::Crds, check)?,
+        Task::Manifests { check } => generated::run(root(), generated::Part::Manifests, check)?,
+        Task::Compat { folder } => return compat(folder.as_deref()),
+        Task::Testbed { arguments } => return testbed(&arguments),
+        Task::Dist => dist::run(root())?,
+        Task::Ci => return ci::run(root()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The workspace root: the folder above this crate.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new("."))
+}
+
+#[expect(clippy::print_stdout, reason = "the report is the data this task is for")]
+fn compat(folder: Option<&Path>) -> Result<ExitCode> {
+    let own = root().join(tidegate_compat::OWN_VECTORS);
+    let report = tidegate_compat::run(folder.unwrap_or(&own), folder.is_none())?;
+    print!("{report}");
+    Ok(if report.totals().1 == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn testbed(arguments: &[String]) -> Result<ExitCode> {
+    let status = run::cargo(root())
+        .args(["run", "--quiet", "--package", "tidegate-testbed", "--"])
+        .args(arguments)
+        .status()
+        .context("cannot start cargo")?;
+    match status.code() {
+        Some(0) => Ok(ExitCode::SUCCESS),
+        Some(_) => Ok(ExitCode::FAILURE),
+        None => bail!("the testbed was ended by a signal"),
+    }
+}

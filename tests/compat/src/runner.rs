@@ -76,11 +76,14 @@ fn run_file(path: &Path, text: &str) -> Result<FileReport, CompatError> {
         rows.push((index + 1, row));
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let table = TABLES.into_iter().find(|table| rows.iter().all(|(_, row)| table.fits(row)));
-    let mut report = FileReport::new(name, table.filter(|_| !rows.is_empty()));
-    if let Some(table) = report.table {
-        for (line, row) in &rows {
-            judge(&mut report, table, *line, row);
+    let fitting = |table: &Table| rows.iter().filter(|(_, row)| table.fits(row)).count();
+    let table = TABLES.into_iter().max_by_key(fitting).filter(|table| fitting(table) > 0);
+    let mut report = FileReport::new(name, table);
+    for (line, row) in &rows {
+        match table {
+            Some(table) if table.fits(row) => judge(&mut report, table, *line, row),
+            Some(table) => report.failures.push(format!("line {line}: not a row of the table {}", table.name())),
+            None => {}
         }
     }
     Ok(report)

@@ -58,6 +58,19 @@ fn a_changed_answer_fails_whether_or_not_a_deviation_covers_the_row() {
 }
 
 #[test]
+fn a_row_that_lost_its_answer_fails_instead_of_hiding_its_file() {
+    let folder = std::env::temp_dir().join(format!("tidegate-compat-lost-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let text = fs::read_to_string(own_vectors().join("step-hash.jsonl")).unwrap();
+    fs::write(folder.join("a.jsonl"), text.replacen("\"hash\"", "\"hush\"", 1)).unwrap();
+
+    let report = run(&folder, false).unwrap();
+
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(report.totals().1, 1, "{report}");
+}
+
+#[test]
 fn a_folder_without_vectors_and_a_line_that_is_no_json_are_errors() {
     let folder = std::env::temp_dir().join(format!("tidegate-compat-bad-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

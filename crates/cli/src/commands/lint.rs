@@ -1,0 +1,135 @@
+//! `lint`: what is wrong with the Rollouts of a file, without a cluster.
+
+use std::io::{self, Write as _};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tidegate_api::raw::Raw;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::view::Service;
+use tidegate_api::wire::Text;
+use tidegate_manifest::{Document, DuplicateKeys, ManifestErrors, Object, Source};
+use tidegate_traffic::istio::names::VirtualServiceName;
+use tidegate_validate::references::{Found, Lookup, unfitting};
+use tidegate_validate::{FieldError, spec};
+
+use crate::arguments::Lint;
+use crate::{Outcome, Streams};
+
+pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    let file = match Source::read(&arguments.filename).and_then(|source| File::read(&source)) {
+        Ok(file) => file,
+        Err(errors) => {
+            for (index, error) in errors.0.iter().enumerate() {
+                writeln!(streams.err, "{}{error}", if index == 0 { "Error: " } else { "" })?;
+            }
+            return Ok(Outcome::Failure);
+        }
+    };
+    let mut first = None;
+    for rollout in &file.rollouts {
+        let name = rollout.metadata.name.as_deref().unwrap_or_default();
+        for problem in file.problems(rollout) {
+            writeln!(streams.out, "{}: Rollout/{name}: {problem}", file.name)?;
+            first.get_or_insert(problem);
+        }
+    }
+    match first {
+        None => Ok(Outcome::Success),
+        Some(problem) => {
+            writeln!(streams.err, "Error: {problem}")?;
+            Ok(Outcome::Failure)
+        }
+    }
+}
+
+/// What a file holds that matters here.
+struct File {
+    name: String,
+    rollouts: Vec<Rollout>,
+    others: Vec<Document>,
+}
+
+impl File {
+    fn read(source: &Source) -> Result<Self, ManifestErrors> {
+        let documents = source.all_documents(DuplicateKeys::Refuse)?;
+        let mut file = Self { name: source.file().to_owned(), rollouts: Vec::new(), others: Vec::new() };
+        for document in documents {
+            match document.decode_object()? {
+                Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
+                // Templates, runs and experiments are read strictly, and that is all there is to check without a cluster.
+                Some(_) => {}
+                None => file.others.push(document),
+            }
+        }
+        Ok(file)
+    }
+
+    fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
+        let mut problems = spec::check(rollout, None);
+        let template = self.template(rollout);
+        let mut found = self.found(rollout);
+        if template.is_none() {
+            // The workload that holds the template is elsewhere: whether a Service selects its pods cannot be told.
+            found.services.clear();
+        }
+        problems.extend(unfitting(rollout, template.as_ref(), &found));
+        problems
+    }
+
+    /// Documents of a kind that are in the Rollout's namespace, or say nothing about theirs.
+    fn near<'a>(&'a self, rollout: &'a Rollout, group: &'a [&'a str], kind: &'a str) -> impl Iterator<Item = &'a Document> {
+        let same_namespace = |document: &Document| match (document.namespace(), rollout.metadata.namespace.as_deref()) {
+            (Some(theirs), Some(ours)) => theirs == ours,
+            _ => true,
+        };
+        self.of_kind(group, kind).filter(move |document| same_namespace(document))
+    }
+
+    fn of_kind<'a>(&'a self, groups: &'a [&'a str], kind: &'a str) -> impl Iterator<Item = &'a Document> {
+        self.others.iter().filter(move |document| {
+            groups.contains(&document.group()) && document.kind().is_ok_and(|found| found == kind)
+        })
+    }
+
+    /// The pod template in force: the Rollout's own, or that of a workload in the same file.
+    fn template(&self, rollout: &Rollout) -> Option<Raw> {
+        let Some(reference) = &rollout.spec.workload_ref else { return rollout.spec.template.clone() };
+        let (group, pointer) = match reference.kind.text() {
+            "PodTemplate" => ("", "/template"),
+            _ => ("apps", "/spec/template"),
+        };
+        let groups = [group];
+        let mut workloads = self.near(rollout, &groups, reference.kind.text());
+        let workload = workloads.find(|document| document.name() == Some(reference.name.text()))?;
+        workload.value().pointer(pointer).map(Raw::from)
+    }
+
+    /// What the Rollout names and the file holds.
+    fn found(&self, rollout: &Rollout) -> Found {
+        let mut found = Found::default();
+        for document in self.near(rollout, &[""], "Service") {
+            if let Some((name, service)) = named::<Service>(document) {
+                found.services.insert(name, Lookup::Found(service));
+            }
+        }
+        for document in self.near(rollout, &["networking.k8s.io", "extensions"], "Ingress") {
+            if let Some((name, ingress)) = named::<Value>(document) {
+                found.ingresses.insert(name, Lookup::Found(ingress));
+            }
+        }
+        let rollout_namespace = rollout.metadata.namespace.as_deref().unwrap_or("default");
+        for document in self.of_kind(&["networking.istio.io"], "VirtualService") {
+            if let Some((name, object)) = named::<Value>(document) {
+                let namespace = document.namespace().unwrap_or(rollout_namespace).to_owned();
+                found.virtual_services.insert(VirtualServiceName { namespace, name }, Lookup::Found(object));
+            }
+        }
+        found
+    }
+}
+
+fn named<T: DeserializeOwned>(document: &Document) -> Option<(String, T)> {
+    let object = serde_json::from_value(document.value().clone()).ok()?;
+    Some((document.name()?.to_owned(), object))
+}

@@ -1,0 +1,60 @@
+//! Pod templates inside our kinds. Our types carry them as raw JSON; a person's manifest is checked all the same.
+
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+use tidegate_hash::{HashError, canonical_pod_template};
+
+use crate::error::{Finding, Problem};
+use crate::known_fields::Watched;
+use crate::shapes::UnknownFields;
+
+/// Checks every pod template of an object of this kind.
+pub(crate) fn check(kind: &str, object: &Value, unknown_fields: UnknownFields, findings: &mut Vec<Finding>) {
+    for (path, template) in templates(kind, object) {
+        findings.extend(wrong_type(&path, template));
+        if unknown_fields == UnknownFields::Refuse {
+            let watched = Watched::at(template, path);
+            let found = watched.found();
+            // Its opinion on types is not asked: the hash's tables decide, and they have just been asked.
+            let _ = PodTemplateSpec::deserialize(watched);
+            findings.append(&mut found.borrow_mut());
+        }
+    }
+}
+
+/// The templates of an object, with their paths.
+fn templates<'a>(kind: &str, object: &'a Value) -> Vec<(String, &'a Value)> {
+    let spec = &object["spec"];
+    let found = match kind {
+        "Rollout" => vec![("spec.template".to_owned(), &spec["template"])],
+        "Experiment" => {
+            let sets = spec["templates"].as_array().map(Vec::as_slice).unwrap_or_default().iter().enumerate();
+            sets.map(|(index, set)| (format!("spec.templates[{index}].template"), &set["template"])).collect()
+        }
+        _ => Vec::new(),
+    };
+    found.into_iter().filter(|(_, template)| !template.is_null()).collect()
+}
+
+/// The first value that the pod types cannot hold.
+fn wrong_type(path: &str, template: &Value) -> Option<Finding> {
+    if !template.is_object() {
+        return Some(Finding::unfitting(path, "an object", crate::words::describe(template)));
+    }
+    let error = match to_raw_value(template) {
+        Ok(raw) => canonical_pod_template(&raw).err()?,
+        Err(error) => {
+            return Some(Finding { field: path.to_owned(), problem: Problem::Refused(error.to_string()), hint: None });
+        }
+    };
+    Some(match error {
+        HashError::Mismatch { path: inner, expected, found } => {
+            let unquoted = expected == "a string" && (found.contains("number") || found.contains("boolean"));
+            let hint = unquoted.then_some("put it in quotes");
+            Finding::unfitting(format!("{path}.{inner}"), expected, crate::words::cut(&found)).with_hint(hint)
+        }
+        other => Finding { field: path.to_owned(), problem: Problem::Refused(other.to_string()), hint: None },
+    })
+}

@@ -1,0 +1,112 @@
+//! Everything that must hold before a change lands, in the form a developer can run.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::generated::Part;
+use crate::run::{cargo, say, succeed};
+use crate::{generated, tidy};
+
+/// Runs all checks; ends with `N passed, N failed`, where a failed check counts as one test.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    let mut tally = Tally::default();
+    check(&mut tally, "format", || succeed(cargo(root).args(["fmt", "--all", "--check"])));
+    check(&mut tally, "house rules", || tidy::run(root));
+    check(&mut tally, "generated CRDs", || generated::run(root, Part::Crds, true));
+    check(&mut tally, "generated manifests", || generated::run(root, Part::Manifests, true));
+    check(&mut tally, "lints", || {
+        let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+        succeed(cargo(root).args(arguments))
+    });
+    check(&mut tally, "control plane binaries", || {
+        succeed(cargo(root).args(["run", "--locked", "--quiet", "--package", "tidegate-testbed", "--", "build"]))
+    });
+    say("==> tests");
+    tests(root, &mut tally)?;
+    finish(&tally)
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    slow: Vec<(String, Duration)>,
+}
+
+fn check(tally: &mut Tally, name: &str, run: impl FnOnce() -> Result<()>) {
+    say(&format!("==> {name}"));
+    let started = Instant::now();
+    match run() {
+        Ok(()) => tally.passed += 1,
+        Err(error) => {
+            tally.failed += 1;
+            say(&format!("{name} failed: {error:#}"));
+        }
+    }
+    tally.slow.push((name.to_owned(), started.elapsed()));
+}
+
+/// Runs all tests, passing their output on, and counts from the closing lines of the test runner.
+fn tests(root: &Path, tally: &mut Tally) -> Result<()> {
+    let started = Instant::now();
+    let mut child = cargo(root)
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start cargo test")?;
+    let Some(stdout) = child.stdout.take() else { bail!("cargo test has no output") };
+    let (mut binaries, mut failed) = (0, 0);
+    for line in BufReader::new(stdout).lines() {
+        let line = line.context("cannot read the output of cargo test")?;
+        say(&line);
+        if let Some((passed, broken, ignored)) = counts(&line) {
+            binaries += 1;
+            tally.passed += passed;
+            // A test that does not run shows nothing, so it does not count as passed anywhere.
+            failed += broken + ignored;
+        }
+    }
+    let status = child.wait().context("cannot wait for cargo test")?;
+    if binaries == 0 || (!status.success() && failed == 0) {
+        failed += 1;
+        say(&format!("cargo test itself failed ({status})"));
+    }
+    tally.failed += failed;
+    tally.slow.push(("cargo test".to_owned(), started.elapsed()));
+    Ok(())
+}
+
+/// Passed, failed and ignored of a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
+fn counts(line: &str) -> Option<(usize, usize, usize)> {
+    let rest = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let number = |word: &str| {
+        let part = rest.split("; ").find(|part| part.ends_with(word))?;
+        part.split(' ').next()?.parse().ok()
+    };
+    Some((number("passed")?, number("failed")?, number("ignored")?))
+}
+
+#[expect(clippy::print_stdout, reason = "the closing line is what this task answers")]
+fn finish(tally: &Tally) -> Result<ExitCode> {
+    for (name, time) in &tally.slow {
+        say(&format!("{:>7.1} s  {name}", time.as_secs_f64()));
+    }
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn the_closing_line_of_a_test_binary_is_read() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.60s";
+        assert_eq!(counts(line), Some((12, 3, 1)));
+        assert_eq!(counts("test a ... ok"), None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Release binaries.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::{cargo, say, shown, succeed};
+
+const BINARIES: [&str; 2] = ["kubectl-argo-rollouts", "rollouts-controller"];
+/// The one platform that can be built here: the target's C library must be at hand as a static archive.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const PLATFORM: &str = "linux-amd64";
+const NOT_BUILT: [&str; 4] = ["linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"];
+const CHECKSUMS: &str = "checksums.txt";
+
+/// Builds static, stripped binaries into `dist/` and writes their checksums.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    if !(cfg!(target_os = "linux") && cfg!(target_arch = "x86_64")) {
+        bail!("release binaries are built on {PLATFORM} only; this is {}-{}", env::consts::OS, env::consts::ARCH);
+    }
+    let mut build = cargo(root);
+    build.args(["build", "--release", "--locked", "--target", TARGET]);
+    for binary in BINARIES {
+        build.args(["--package", binary]);
+    }
+    // Linking the C library into the binary is what lets one file run on every distribution and in an empty image.
+    build.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    succeed(&mut build)?;
+    let dist = root.join("dist");
+    fs::create_dir_all(&dist).with_context(|| format!("cannot create {}", dist.display()))?;
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let names = BINARIES.map(|binary| format!("{binary}-{PLATFORM}"));
+    for (binary, name) in BINARIES.iter().zip(&names) {
+        let built = target.join(TARGET).join("release").join(binary);
+        fs::copy(&built, dist.join(name)).with_context(|| format!("cannot copy {}", built.display()))?;
+        check_static(&dist.join(name))?;
+    }
+    let mut sums = Command::new("sha256sum");
+    sums.current_dir(&dist).args(&names);
+    let output = sums.output().with_context(|| format!("cannot start `{}`", shown(&sums)))?;
+    if !output.status.success() {
+        bail!("`{}` failed: {}", shown(&sums), String::from_utf8_lossy(&output.stderr));
+    }
+    fs::write(dist.join(CHECKSUMS), &output.stdout).context("cannot write the checksums")?;
+    for name in &names {
+        let size = fs::metadata(dist.join(name))?.len();
+        say(&format!("dist/{name}: {:.1} MB", size as f64 / 1e6));
+    }
+    say(&format!("dist/{CHECKSUMS}"));
+    let others: Vec<String> = NOT_BUILT.iter().map(|platform| format!("{}-{platform}", BINARIES[0])).collect();
+    say(&format!("not built here: {} (and the controller likewise)", others.join(", ")));
+    Ok(())
+}
+
+/// A binary that still asks for a loader would fail in an empty image, and only there.
+fn check_static(path: &Path) -> Result<()> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let asks_for_loader = bytes.windows(b"/ld-linux".len()).any(|window| window == b"/ld-linux");
+    if asks_for_loader && program_interpreter(&bytes) {
+        bail!("{} is not static: it names a program interpreter", path.display());
+    }
+    Ok(())
+}
+
+/// Whether the ELF program headers contain an interpreter (type 3).
+fn program_interpreter(elf: &[u8]) -> bool {
+    let number = |at: usize, length: usize| {
+        elf.get(at..at + length).map_or(0, |bytes| bytes.iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte)))
+    };
+    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    (0..count).any(|index| number(table + index * size, 4) == 3)
+}
