@@ -67,7 +67,8 @@ fn check_static(path: &Path) -> Result<()> {
 /// Whether the ELF program headers contain an interpreter (type 3).
 fn program_interpreter(elf: &[u8]) -> bool {
     let number = |at: usize, length: usize| {
-        elf.get(at..at + length).map_or(0, |bytes| bytes.iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte)))
+        elf.get(at..at + length)
+            .map_or(0, |bytes| bytes.iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte)))
     };
     let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
     (0..count).any(|index| number(table + index * size, 4) == 3)

@@ -24,7 +24,10 @@ pub(crate) fn run(root: &Path, part: Part, check: bool) -> Result<()> {
     if check {
         let found = differences(&folder, &files);
         if !found.is_empty() {
-            bail!("manifests/ is not what the generator writes; run `cargo xtask crds` and `cargo xtask manifests`\n  {}", found.join("\n  "));
+            bail!(
+                "manifests/ is not what the generator writes; run `cargo xtask crds` and `cargo xtask manifests`\n  {}",
+                found.join("\n  ")
+            );
         }
         return Ok(());
     }

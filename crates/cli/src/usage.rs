@@ -1,9 +1,11 @@
 //! What was typed wrongly, in the words people and scripts know.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use tidegate_manifest::similar::distance;
 
 use crate::arguments::Arguments;
 use crate::{Outcome, PROGRAM, Streams};
@@ -20,7 +22,9 @@ pub(crate) fn explain(error: &clap::Error, streams: &mut Streams<'_>) -> io::Res
             writeln!(streams.err, "Error: {}", unknown_argument(&context(error, ContextKind::InvalidArg)))?;
             Ok(Outcome::Failure)
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation if context(error, ContextKind::InvalidValue).is_empty() => {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation
+            if context(error, ContextKind::InvalidValue).is_empty() =>
+        {
             writeln!(streams.err, "Error: flag needs an argument: {}", context(error, ContextKind::InvalidArg))?;
             Ok(Outcome::Failure)
         }
@@ -51,7 +55,8 @@ fn unknown_command(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result
     let typed = context(error, ContextKind::InvalidSubcommand);
     writeln!(streams.err, "Error: unknown command {typed:?} for {PROGRAM:?}")?;
     let command = Arguments::command();
-    let close: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).filter(|name| is_close(&typed, name)).collect();
+    let close: Vec<&str> =
+        command.get_subcommands().map(clap::Command::get_name).filter(|name| is_close(&typed, name)).collect();
     if !close.is_empty() {
         writeln!(streams.err, "\nDid you mean this?")?;
         for name in close {
@@ -67,20 +72,4 @@ fn unknown_command(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result
 fn is_close(typed: &str, name: &str) -> bool {
     let typed = typed.to_lowercase();
     name.starts_with(&typed) || distance(&typed, name) <= 2
-}
-
-/// How many letters must be inserted, removed or replaced.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tidegate_api::kind::{API_VERSION, Kind};
 
 use crate::document::Document;
-use crate::error::{Finding, ManifestErrors};
+use crate::error::{Finding, ManifestError, ManifestErrors};
 use crate::known_fields::Watched;
 use crate::limits::MAX_ERRORS;
 use crate::shapes::{UnknownFields, check};
@@ -14,7 +14,7 @@ use crate::words::{describe, from_serde};
 use crate::{pod_templates, words};
 
 impl Document {
-    /// The object as one of our kinds; fields that nobody declares are errors, in pod templates too.
+    /// The object as one of our kinds; fields that nobody declares are errors, except in pod templates.
     ///
     /// # Errors
     /// Every wrong type and unknown field that was found; of pod templates the first wrong type only.
@@ -45,11 +45,19 @@ impl Document {
         }
     }
 
+    /// Fields of pod templates that no Kubernetes we know has. The API server keeps them and a newer cluster may know
+    /// them, so they are no errors; most of the time they are misspelt all the same.
+    pub fn warnings(&self) -> Vec<ManifestError> {
+        let kind = self.kind().unwrap_or_default();
+        let findings = pod_templates::unknown_fields(kind, self.value());
+        findings.into_iter().take(MAX_ERRORS).map(|finding| self.error(finding)).collect()
+    }
+
     fn decode_with<K: Kind + DeserializeOwned>(&self, unknown_fields: UnknownFields) -> Result<K, ManifestErrors> {
         let mut findings = Vec::new();
         self.check_identity(K::KIND, &mut findings)?;
         check(self.value(), &K::shape(), unknown_fields, &mut findings);
-        pod_templates::check(K::KIND, self.value(), unknown_fields, &mut findings);
+        findings.extend(pod_templates::wrong_types(K::KIND, self.value()));
         if !findings.is_empty() {
             return Err(self.errors(findings));
         }

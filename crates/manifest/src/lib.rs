@@ -22,7 +22,7 @@ mod object;
 mod parse;
 mod pod_templates;
 mod shapes;
-mod similar;
+pub mod similar;
 mod source;
 mod split;
 mod words;

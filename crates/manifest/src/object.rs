@@ -30,7 +30,8 @@ impl Document {
     /// As [`Document::kind`] and [`Document::decode`].
     pub fn decode_object(&self) -> Result<Option<Object>, ManifestErrors> {
         let kind = self.kind()?;
-        if self.group() != GROUP {
+        // No core kind has one of our names: without a group the apiVersion is missing or misspelt, which decoding says.
+        if self.group() != GROUP && !self.group().is_empty() {
             return Ok(None);
         }
         Ok(Some(match kind {

@@ -8,20 +8,24 @@ use tidegate_hash::{HashError, canonical_pod_template};
 
 use crate::error::{Finding, Problem};
 use crate::known_fields::Watched;
-use crate::shapes::UnknownFields;
 
-/// Checks every pod template of an object of this kind.
-pub(crate) fn check(kind: &str, object: &Value, unknown_fields: UnknownFields, findings: &mut Vec<Finding>) {
+/// The first wrong type of every pod template of an object of this kind.
+pub(crate) fn wrong_types(kind: &str, object: &Value) -> Vec<Finding> {
+    templates(kind, object).into_iter().filter_map(|(path, template)| wrong_type(&path, template)).collect()
+}
+
+/// Fields of pod templates that the newest Kubernetes we know does not have. The cluster may be newer than we are,
+/// and the CRDs keep such fields, so these are for warnings.
+pub(crate) fn unknown_fields(kind: &str, object: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for (path, template) in templates(kind, object) {
-        findings.extend(wrong_type(&path, template));
-        if unknown_fields == UnknownFields::Refuse {
-            let watched = Watched::at(template, path);
-            let found = watched.found();
-            // Its opinion on types is not asked: the hash's tables decide, and they have just been asked.
-            let _ = PodTemplateSpec::deserialize(watched);
-            findings.append(&mut found.borrow_mut());
-        }
+        let watched = Watched::at(template, path);
+        let found = watched.found();
+        // Its opinion on types is not asked: the hash's tables decide.
+        let _ = PodTemplateSpec::deserialize(watched);
+        findings.append(&mut found.borrow_mut());
     }
+    findings
 }
 
 /// The templates of an object, with their paths.

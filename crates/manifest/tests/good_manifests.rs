@@ -164,3 +164,18 @@ fn empty_files_hold_no_documents() {
         assert_eq!(documents(text), []);
     }
 }
+
+#[test]
+fn misspelt_pod_fields_are_warnings_because_the_cluster_may_be_newer_than_we_are() {
+    let text = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      containers:\n        - {name: main, imag: web}\n      volume: []\n";
+    let document = Source::new("web.yaml", text).all_documents(DuplicateKeys::Refuse).unwrap().remove(0);
+    assert!(document.decode::<Rollout>().is_ok());
+    let warnings: Vec<String> = document.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            r#"web.yaml, document 1 (Rollout/web): spec.template.spec.volume: unknown field "volume"; did you mean "volumes"?"#,
+            r#"web.yaml, document 1 (Rollout/web): spec.template.spec.containers[0].imag: unknown field "imag"; did you mean "image"?"#,
+        ]
+    );
+}

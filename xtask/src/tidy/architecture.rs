@@ -14,21 +14,28 @@ struct Row {
 pub(super) fn check(metadata: &Metadata, document: &str) -> Vec<String> {
     let rows = table(document);
     let mut broken = Vec::new();
-    let members: BTreeSet<String> = metadata.workspace_packages().iter().map(|package| package.name.to_string()).collect();
+    let members: BTreeSet<String> =
+        metadata.workspace_packages().iter().map(|package| package.name.to_string()).collect();
     for name in rows.keys().filter(|name| !members.contains(*name)) {
         broken.push(format!("docs/architecture.md: there is no crate `{name}`"));
     }
     for package in metadata.workspace_packages() {
         let name = package.name.to_string();
         let Some(row) = rows.get(&name) else {
-            broken.push(format!("docs/architecture.md: no row for crate `{name}`; say what it may depend on and must never do"));
+            broken.push(format!(
+                "docs/architecture.md: no row for crate `{name}`; say what it may depend on and must never do"
+            ));
             continue;
         };
         if row.never.is_empty() {
             broken.push(format!("docs/architecture.md: `{name}`: say what it must never do"));
         }
-        let depends: BTreeSet<String> =
-            package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal).map(|dependency| dependency.name.clone()).collect();
+        let depends: BTreeSet<String> = package
+            .dependencies
+            .iter()
+            .filter(|dependency| dependency.kind == DependencyKind::Normal)
+            .map(|dependency| dependency.name.clone())
+            .collect();
         for dependency in depends.difference(&row.allowed) {
             broken.push(format!("`{name}` depends on `{dependency}`, which docs/architecture.md does not allow"));
         }

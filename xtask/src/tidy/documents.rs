@@ -52,7 +52,8 @@ fn compatibility(files: &[SourceFile]) -> Vec<String> {
     let mut broken = Vec::new();
     for line in document.lines().filter(|line| line.starts_with('|')) {
         let is_claim = line.contains("| works |") || line.contains("| partly |");
-        let tests: Vec<&str> = line.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix("test:")).collect();
+        let tests: Vec<&str> =
+            line.split('`').skip(1).step_by(2).filter_map(|word| word.strip_prefix("test:")).collect();
         if is_claim && tests.is_empty() {
             broken.push(format!("docs/compatibility.md: names no `test:…`: {line}"));
         }

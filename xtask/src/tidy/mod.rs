@@ -66,7 +66,11 @@ fn manifests(metadata: &Metadata) -> Result<Vec<String>> {
             broken.push(format!("{}: Cargo.toml lacks `[lints] workspace = true`", package.name));
         }
         for line in text.lines().filter(|line| line.contains("version = \"") || line.contains("path = \"..")) {
-            broken.push(format!("{}: `{}`: say `.workspace = true`, versions live in the root", package.name, line.trim()));
+            broken.push(format!(
+                "{}: `{}`: say `.workspace = true`, versions live in the root",
+                package.name,
+                line.trim()
+            ));
         }
     }
     Ok(broken)

@@ -18,7 +18,8 @@ fn everywhere(file: &SourceFile) -> Vec<String> {
     let mut broken = Vec::new();
     // Vectors and lock files are data of others; this file spells the words out to find them.
     let is_data = file.path.starts_with("tests/compat/") && !file.path.ends_with(".rs");
-    if is_data || file.path == "Cargo.lock" || file.path.ends_with("go.sum") || file.path.starts_with("xtask/src/tidy/") {
+    if is_data || file.path == "Cargo.lock" || file.path.ends_with("go.sum") || file.path.starts_with("xtask/src/tidy/")
+    {
         return broken;
     }
     for (number, line) in file.text.lines().enumerate() {
@@ -68,7 +69,8 @@ fn rust(file: &SourceFile) -> Vec<String> {
                 broken.push(format!("{}:{}: `{pattern}`: {fix}", file.path, number + 1));
             }
         }
-        if line.contains("select! {") && !file.text.lines().nth(number + 1).is_some_and(|next| next.trim() == "biased;") {
+        if line.contains("select! {") && !file.text.lines().nth(number + 1).is_some_and(|next| next.trim() == "biased;")
+        {
             broken.push(format!("{}:{}: `select!` without `biased;`", file.path, number + 1));
         }
     }
@@ -82,7 +84,10 @@ fn patterns() -> Vec<(String, &'static str)> {
         (["FIX", "ME"].concat(), "finish it or write an issue"),
         (["#[al", "low("].concat(), "use #[expect(.., reason = \"..\")]"),
         (["#![al", "low("].concat(), "use #[expect(.., reason = \"..\")]"),
-        (["\"].ta", "ke()"].concat(), "indexing JSON for writing panics on text and numbers; use pointer_mut or get_mut"),
+        (
+            ["\"].ta", "ke()"].concat(),
+            "indexing JSON for writing panics on text and numbers; use pointer_mut or get_mut",
+        ),
         (["#[ign", "ore"].concat(), "a test that does not run shows nothing"),
     ]
 }

@@ -1,6 +1,6 @@
 //! `lint`: what is wrong with the Rollouts of a file, without a cluster.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
-use tidegate_manifest::{Document, DuplicateKeys, ManifestErrors, Object, Source};
+use tidegate_manifest::{Document, DuplicateKeys, ManifestError, ManifestErrors, Object, Source};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{Found, Lookup, unfitting};
 use tidegate_validate::{FieldError, spec};
@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
             return Ok(Outcome::Failure);
         }
     };
+    for warning in &file.warnings {
+        writeln!(streams.err, "Warning: {warning}")?;
+    }
     let mut first = None;
     for rollout in &file.rollouts {
         let name = rollout.metadata.name.as_deref().unwrap_or_default();
@@ -47,14 +50,17 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
 struct File {
     name: String,
     rollouts: Vec<Rollout>,
+    warnings: Vec<ManifestError>,
     others: Vec<Document>,
 }
 
 impl File {
     fn read(source: &Source) -> Result<Self, ManifestErrors> {
         let documents = source.all_documents(DuplicateKeys::Refuse)?;
-        let mut file = Self { name: source.file().to_owned(), rollouts: Vec::new(), others: Vec::new() };
+        let name = source.file().to_owned();
+        let mut file = Self { name, rollouts: Vec::new(), warnings: Vec::new(), others: Vec::new() };
         for document in documents {
+            file.warnings.extend(document.warnings());
             match document.decode_object()? {
                 Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
                 // Templates, runs and experiments are read strictly, and that is all there is to check without a cluster.
@@ -78,7 +84,12 @@ impl File {
     }
 
     /// Documents of a kind that are in the Rollout's namespace, or say nothing about theirs.
-    fn near<'a>(&'a self, rollout: &'a Rollout, group: &'a [&'a str], kind: &'a str) -> impl Iterator<Item = &'a Document> {
+    fn near<'a>(
+        &'a self,
+        rollout: &'a Rollout,
+        group: &'a [&'a str],
+        kind: &'a str,
+    ) -> impl Iterator<Item = &'a Document> {
         let same_namespace = |document: &Document| match (document.namespace(), rollout.metadata.namespace.as_deref()) {
             (Some(theirs), Some(ours)) => theirs == ours,
             _ => true,

@@ -1,6 +1,6 @@
 //! `version`: which build this is.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use tidegate_build_info as build;
 
