@@ -1,5 +1,7 @@
 //! The program as people and scripts run it: exit code, output, messages.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -130,6 +132,17 @@ fn lint_reads_pods_of_a_workload_in_the_same_file_and_does_not_guess_otherwise()
     let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {labels: {app: other}}}}\n";
     let together = Scratch::new("together.yaml", format!("{rollout}---\n{service}---\n{deployment}"));
     assert_eq!(run(&["lint", "-f", together.path()]).status.code(), Some(1));
+}
+
+#[test]
+fn lint_reads_services_and_ingresses_strictly() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: c}\nspec: {selectr: {app: web}}\n";
+    let file = Scratch::new("service.yaml", format!("{}---\n{service}", rollout("web", "{canary: {}}")));
+    let path = file.path();
+    let error = format!(
+        "Error: {path}, document 2 (Service/c): spec.selectr: unknown field \"selectr\"; did you mean \"selector\"?\n"
+    );
+    says(&run(&["lint", "-f", path]), 1, "", &error);
 }
 
 #[test]

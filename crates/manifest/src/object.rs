@@ -1,5 +1,7 @@
 //! A document as whichever of our kinds it is.
 
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::networking::v1::Ingress;
 use tidegate_api::analysis::{AnalysisRun, AnalysisTemplate, ClusterAnalysisTemplate};
 use tidegate_api::experiment::Experiment;
 use tidegate_api::kind::GROUP;
@@ -42,5 +44,18 @@ impl Document {
             "AnalysisRun" => Object::AnalysisRun(Box::new(self.decode()?)),
             _ => return Ok(None),
         }))
+    }
+
+    /// Reads a Service or Ingress strictly, so that a misspelt field does not make a reference look right. Other kinds
+    /// pass.
+    ///
+    /// # Errors
+    /// As [`Document::decode_kubernetes`].
+    pub fn check_kubernetes(&self) -> Result<(), ManifestErrors> {
+        match (self.api_version().unwrap_or_default(), self.kind()?) {
+            ("v1", "Service") => self.decode_kubernetes::<Service>().map(drop),
+            ("networking.k8s.io/v1", "Ingress") => self.decode_kubernetes::<Ingress>().map(drop),
+            _ => Ok(()),
+        }
     }
 }

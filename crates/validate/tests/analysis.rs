@@ -1,5 +1,7 @@
 //! What AnalysisRuns and Experiments must look like (analysis 1.5, experiments 4).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use serde_json::{Value, json};
 use tidegate_api::analysis::AnalysisRunSpec;
 use tidegate_validate::{analysis, experiment};

@@ -1,5 +1,7 @@
 //! What a Rollout names must be there and fit (validation-and-install 2.5, istio 2.2 and 5, analysis 6.1).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use serde_json::{Value, json};
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;

@@ -1,5 +1,7 @@
 //! The contract's list of Rollout rules, given -> then (validation-and-install 2.9).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use serde_json::{Value, json};
 use tidegate_validate::spec::{Workload, check};
 
@@ -265,7 +267,7 @@ fn header_routes_must_be_managed_and_match_one_way() {
         istio(step(json!({"exact": "1", "prefix": "2"})), managed.clone()),
         "must have exactly one of the following",
     );
-    refused(istio(step(Value::Null), managed.clone()), "match[0]: Invalid value: null: StringMatch value missed");
+    refused(istio(step(Value::Null), managed), "match[0]: Invalid value: null: StringMatch value missed");
     let alb = |header_value| {
         canary(json!({"stableService": "s", "canaryService": "c", "steps": step(header_value),
             "trafficRouting": {"alb": {"ingress": "i", "servicePort": 1}, "managedRoutes": [{"name": "h"}]}}))

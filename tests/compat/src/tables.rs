@@ -76,7 +76,7 @@ impl Table {
     pub(crate) fn answer(self, row: &Row) -> Result<Value, String> {
         match self {
             Self::PodTemplateHash => {
-                let collisions: Option<i32> = row.get("collisionCount").map(parse).transpose()?.flatten();
+                let collisions: Option<i32> = row.get("collisionCount").map(|raw| parse(raw)).transpose()?.flatten();
                 let hash = tidegate_hash::pod_template_hash(&row["template"], collisions);
                 Ok(json!({"hash": hash.map_err(|error| error.to_string())?}))
             }
@@ -108,6 +108,6 @@ struct Steps {
     steps: Option<Raw>,
 }
 
-fn parse<T: DeserializeOwned>(raw: &Box<RawValue>) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(raw: &RawValue) -> Result<T, String> {
     serde_json::from_str(raw.get()).map_err(|error| error.to_string())
 }

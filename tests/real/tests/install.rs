@@ -1,5 +1,7 @@
 //! The manifests on a real API server: both ways to apply them, and what the roles allow.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};

@@ -65,7 +65,10 @@ impl File {
                 Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
                 // Templates, runs and experiments are read strictly, and that is all there is to check without a cluster.
                 Some(_) => {}
-                None => file.others.push(document),
+                None => {
+                    document.check_kubernetes()?;
+                    file.others.push(document);
+                }
             }
         }
         Ok(file)
