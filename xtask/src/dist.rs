@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{cargo, say, shown, succeed};
+use crate::run::{cargo, say, shown, succeed, target_folder};
 
 const BINARIES: [&str; 2] = ["kubectl-argo-rollouts", "rollouts-controller"];
 /// The one platform that can be built here: the target's C library must be at hand as a static archive.
@@ -27,10 +27,11 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     // Linking the C library into the binary is what lets one file run on every distribution and in an empty image.
     build.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    build.envs(identity(root));
     succeed(&mut build)?;
     let dist = root.join("dist");
     fs::create_dir_all(&dist).with_context(|| format!("cannot create {}", dist.display()))?;
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let target = target_folder(root);
     let names = BINARIES.map(|binary| format!("{binary}-{PLATFORM}"));
     for (binary, name) in BINARIES.iter().zip(&names) {
         let built = target.join(TARGET).join("release").join(binary);
@@ -52,6 +53,22 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let others: Vec<String> = NOT_BUILT.iter().map(|platform| format!("{}-{platform}", BINARIES[0])).collect();
     say(&format!("not built here: {} (and the controller likewise)", others.join(", ")));
     Ok(())
+}
+
+/// Which commit this is, for `version`. The date is that of the commit, so that the same commit gives the same bytes.
+fn identity(root: &Path) -> Vec<(&'static str, String)> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").current_dir(root).env("TZ", "UTC").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(commit) = git(&["rev-parse", "HEAD"]) else { return Vec::new() };
+    let is_clean = git(&["status", "--porcelain"]).is_some_and(|changes| changes.is_empty());
+    let date = git(&["show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "HEAD"]);
+    vec![
+        ("TIDEGATE_GIT_COMMIT", commit),
+        ("TIDEGATE_GIT_TREE_STATE", if is_clean { "clean" } else { "dirty" }.to_owned()),
+        ("TIDEGATE_BUILD_DATE", date.unwrap_or_default()),
+    ]
 }
 
 /// A binary that still asks for a loader would fail in an empty image, and only there.
