@@ -36,6 +36,13 @@ const OLD_POD_TEMPLATE: Options = Options { keep_unknown: true, null_timestamps:
 /// update in flight, so here exactness comes before noticing newer fields.
 const STEPS: Options = Options { keep_unknown: false, null_timestamps: false };
 
+/// Text as a JSON string the way Go writes it: `<`, `>`, `&` and the two line separators are escaped.
+pub fn go_json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    go_text::push_string(&mut out, text);
+    out
+}
+
 /// The pod template hash: the value of the label `rollouts-pod-template-hash`.
 ///
 /// `collision_count` is `status.collisionCount`; a present 0 is different from an absent one.

@@ -7,6 +7,7 @@ use tidegate_api::rollout::{
 };
 use tidegate_api::values::LabelSelector;
 use tidegate_api::wire::{Items, Text};
+use tidegate_hash::go_json_string as string;
 
 use crate::error::BadValue;
 
@@ -42,28 +43,6 @@ fn is_unprintable(c: char) -> bool {
         || matches!(c as u32,
             0xad | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb
             | 0xe000..=0xf8ff | 0xf_0000..=0x10_ffff)
-}
-
-/// A JSON string as Go writes it, with `<`, `>` and `&` escaped.
-pub(crate) fn string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => drop(write!(out, "\\u{:04x}", c as u32)),
-            c if (c as u32) < 0x20 => drop(write!(out, "\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// An object under construction; fields appear in the order they are added.

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use tidegate_api::rollout::{CanaryStrategy, Rollout, RolloutTrafficRouting};
 use tidegate_api::wire::{Items, Text};
+use tidegate_hash::go_json_string;
 
 use super::{Found, Lookup};
 use crate::error::{BadValue, FieldError};
-use crate::go_json;
 
 const ROUTING: &str = "spec.strategy.canary.trafficRouting";
 
@@ -71,7 +71,7 @@ pub(super) fn missing(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
         for name in &router.names {
             if let Some(Lookup::Missing(detail)) = found.ingresses.get(*name) {
                 let value = if router.is_list {
-                    let quoted: Vec<String> = router.names.iter().map(|name| go_json::string(name)).collect();
+                    let quoted: Vec<String> = router.names.iter().map(|name| go_json_string(name)).collect();
                     BadValue::Plain(format!("[{}]", quoted.join(",")))
                 } else {
                     BadValue::from(*name)
