@@ -19,11 +19,11 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     check(&mut tally, "generated CRDs", || generated::run(root, Part::Crds, true));
     check(&mut tally, "generated manifests", || generated::run(root, Part::Manifests, true));
     check(&mut tally, "lints", || {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+        let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
         succeed(cargo(root).args(arguments))
     });
     check(&mut tally, "build of the tests", || {
-        succeed(cargo(root).args(["test", "--workspace", "--locked", "--quiet", "--no-run"]))
+        succeed(cargo(root).args(["test", "--workspace", "--locked", "--no-run"]))
     });
     // The build above has made this program as well; `cargo run` would build it once more with other features.
     check(&mut tally, "control plane binaries", || {
