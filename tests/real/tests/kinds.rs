@@ -2,8 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+use std::pin::pin;
+
+use futures::TryStreamExt;
 use kube::Api;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
+};
 use serde_json::{Value, json};
 use tidegate_api::rollout::Rollout;
 use tidegate_real_tests::{client, crds_are_served, kubectl, kubectl_ok, manifests, start};
@@ -217,6 +222,22 @@ async fn our_types_read_and_write_what_the_server_holds() {
     assert_eq!(written.spec.template, template);
     assert!(written.metadata.generation > generation);
     assert_eq!(api.list(&Default::default()).await.unwrap().items, [written]);
+}
+
+#[tokio::test]
+async fn a_watch_delivers_our_types_with_raw_templates_inside() {
+    let (testbed, namespace) = place("watch").await;
+    let template = json!({"spec": {"containers": [{"name": "main", "image": "web:1.50", "fieldOfNextYear": 1}]}});
+    let api: Api<Rollout> = Api::namespaced(client(testbed).await, &namespace);
+    let before = api.list(&Default::default()).await.unwrap().metadata.resource_version.unwrap();
+    let spec = json!({"template": template});
+    create(&rollouts(testbed, &namespace).await, object("Rollout", "web", spec)).await.unwrap();
+
+    let events = api.watch(&WatchParams::default(), &before).await.unwrap();
+    let first = tokio::time::timeout(std::time::Duration::from_secs(10), pin!(events).try_next()).await;
+
+    let Ok(Ok(Some(WatchEvent::Added(rollout)))) = first else { panic!("no ADDED event within 10 s: {first:?}") };
+    assert_eq!(rollout.spec.template.unwrap().to_value(), template);
 }
 
 #[tokio::test]
