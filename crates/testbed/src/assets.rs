@@ -1,9 +1,7 @@
 //! Where the binaries come from: a folder given by the environment, our cache, or a build that fills it.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::go_build::{self, Source};
 use crate::progress::say;
@@ -59,11 +57,6 @@ pub enum AssetError {
         /// Last lines of the compiler.
         tail: String,
     },
-    /// etcd is missing and could not be fetched.
-    #[error(
-        "etcd was not found and could not be fetched ({0}): install the Debian package etcd-server, put etcd on PATH, or set KUBEBUILDER_ASSETS"
-    )]
-    NoEtcd(String),
 }
 
 /// Attaches the path to an I/O error.
@@ -92,21 +85,15 @@ pub fn prepare() -> Result<Binaries, AssetError> {
     let from_given = |name: &str| given.as_ref().map(|dir| dir.join(name)).filter(|path| path.is_file());
     // A given folder usually lacks the controller manager: what it lacks may come from PATH, so that nothing is built.
     let find = |name: &str| from_given(name).or_else(|| given.as_ref().and_then(|_| on_path(name)));
-    let etcd = match from_given("etcd") {
-        Some(etcd) => etcd,
-        None => find_etcd()?,
-    };
-    let names = go_build::BINARIES;
-    let [apiserver, manager, kubectl] = names.map(find);
-    let built = if apiserver.is_some() && manager.is_some() && kubectl.is_some() { None } else { Some(built()?) };
-    let pick = |found: Option<PathBuf>, name: &str| {
-        found.or_else(|| built.as_ref().map(|dir| dir.join(name))).unwrap_or_else(|| PathBuf::from(name))
+    let built = if go_build::BINARIES.iter().all(|name| find(name).is_some()) { None } else { Some(built()?) };
+    let pick = |name: &str| {
+        find(name).or_else(|| built.as_ref().map(|dir| dir.join(name))).unwrap_or_else(|| PathBuf::from(name))
     };
     Ok(Binaries {
-        etcd,
-        kube_apiserver: pick(apiserver, names[0]),
-        kube_controller_manager: pick(manager, names[1]),
-        kubectl: pick(kubectl, names[2]),
+        etcd: pick("etcd"),
+        kube_apiserver: pick("kube-apiserver"),
+        kube_controller_manager: pick("kube-controller-manager"),
+        kubectl: pick("kubectl"),
     })
 }
 
@@ -156,57 +143,4 @@ fn is_complete(folder: &Path) -> bool {
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file())
-}
-
-fn find_etcd() -> Result<PathBuf, AssetError> {
-    let cached = cache_dir()?.join("etcd");
-    let extracted = cached.join("usr/bin/etcd");
-    let places = [on_path("etcd"), Some(PathBuf::from("/usr/bin/etcd")), Some(extracted.clone())];
-    if let Some(found) = places.into_iter().flatten().find(|path| path.is_file()) {
-        return Ok(found);
-    }
-    fetch_etcd(&cached)?;
-    Ok(extracted)
-}
-
-/// Fetches the Debian package and unpacks it into the cache.
-///
-/// Unpacked rather than installed: installing needs root and starts a service of its own.
-fn fetch_etcd(cached: &Path) -> Result<(), AssetError> {
-    say("fetching etcd (Debian package etcd-server)");
-    let parent = cache_dir()?;
-    fs::create_dir_all(&parent).map_err(at(&parent))?;
-    let scratch = tempfile::Builder::new().prefix("etcd-").tempdir_in(&parent).map_err(at(&parent))?;
-    let download = || run_in(scratch.path(), "apt-get", ["download", "-q", "etcd-server"]);
-    if download().is_err() {
-        // The lists of packages may never have been read on this machine; reading them needs root.
-        run_in(scratch.path(), "apt-get", ["update", "-q"]).and_then(|()| download()).map_err(AssetError::NoEtcd)?;
-    }
-    let files = fs::read_dir(scratch.path()).map_err(at(scratch.path()))?;
-    let package = files
-        .filter_map(Result::ok)
-        .map(|file| file.path())
-        .find(|path| path.extension() == Some(OsStr::new("deb")))
-        .ok_or_else(|| AssetError::NoEtcd("apt-get left no package".to_owned()))?;
-    let target = scratch.path().join("root");
-    run_in(scratch.path(), "dpkg-deb", [OsStr::new("-x"), package.as_os_str(), target.as_os_str()])
-        .map_err(AssetError::NoEtcd)?;
-    if cached.exists() {
-        fs::remove_dir_all(cached).map_err(at(cached))?;
-    }
-    fs::rename(&target, cached).map_err(at(cached))
-}
-
-fn run_in<S: AsRef<OsStr>>(dir: &Path, program: &str, args: impl IntoIterator<Item = S>) -> Result<(), String> {
-    let output = Command::new(program)
-        .args(args)
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{program}: {}", text.lines().last().unwrap_or("failed")))
 }

@@ -15,7 +15,7 @@ use crate::process::{spawn, tied};
 use crate::progress::say;
 
 /// What is built, in the order of [`crate::Binaries`].
-pub(crate) const BINARIES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kubectl"];
+pub(crate) const BINARIES: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 
 /// The module with our wrappers.
 pub(crate) struct Source {
@@ -84,7 +84,7 @@ pub(crate) fn build_all(source: &Source, target: &Path) -> Result<(), AssetError
     let go = on_path("go")
         .or_else(|| Some(PathBuf::from("/usr/local/go/bin/go")).filter(|path| path.is_file()))
         .ok_or(AssetError::NoGo)?;
-    say(&format!("building Kubernetes {} (once, about ten minutes on two cores)", source.version));
+    say(&format!("building etcd and Kubernetes {} (once, about ten minutes on two cores)", source.version));
     BINARIES.iter().try_for_each(|binary| build(source, &go, binary, target))
 }
 
