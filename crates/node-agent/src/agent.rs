@@ -126,8 +126,10 @@ impl Agent {
         }
     }
 
-    async fn ensure_nodes(&self) {
-        for (index, name) in self.options.nodes.iter().enumerate() {
+    /// Takes `&mut self` although it changes nothing: a shared borrow held across an await would keep the whole agent
+    /// from being spawned.
+    async fn ensure_nodes(&mut self) {
+        for (index, name) in self.options.nodes.clone().iter().enumerate() {
             let address = host_address(index);
             while let Err(error) = writes::ensure_node(&self.client, name, &address, self.clock.now()).await {
                 self.report(&error);

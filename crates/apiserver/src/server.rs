@@ -1,0 +1,295 @@
+//! The service itself: takes HTTP requests, holds the lock, answers.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, header, request::Parts};
+use http_body_util::{BodyExt, Limited};
+use serde_json::Value;
+use tidegate_clock::Clock;
+
+use crate::answer::{self, Body};
+use crate::faults::{After, Before, Call, Faults, NoFaults};
+use crate::request::{Query, Target, Verb, segments, target};
+use crate::state::State;
+use crate::status::StatusError;
+use crate::verbs::options::{DeleteOptions, caller};
+use crate::verbs::patch::Form;
+use crate::verbs::{Outcome, action, create, delete, not_found, patch, prepare, scale, update};
+use crate::view::View;
+use crate::watch::Watch;
+use crate::{discovery, gc, list};
+
+/// The largest body that is read, as the real server limits it.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// How a server starts.
+#[derive(Clone)]
+pub struct Options {
+    /// The only source of time.
+    pub clock: Clock,
+    /// Where uids and generated names come from: the same seed and requests give the same ones.
+    pub seed: u64,
+    /// How many changes are kept for watches and consistent lists; older versions get 410.
+    pub log_limit: usize,
+    /// Who may interfere.
+    pub faults: Arc<dyn Faults>,
+}
+
+impl Options {
+    /// The usual options with a clock.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, seed: 0, log_limit: 10_000, faults: Arc::new(NoFaults) }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("seed", &self.seed).field("log_limit", &self.log_limit).finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) faults: Arc<dyn Faults>,
+    watches: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in another request must not take every later one with it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A Kubernetes API in this process. Clones share their contents.
+#[derive(Clone)]
+pub struct ApiServer {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer").finish_non_exhaustive()
+    }
+}
+
+impl ApiServer {
+    /// An empty cluster: the usual four namespaces and nothing else.
+    pub fn new(options: Options) -> Self {
+        let state = State::new(options.clock, options.seed, options.log_limit);
+        let shared = Shared { state: Mutex::new(state), faults: options.faults, watches: AtomicU64::new(0) };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The version of the latest write.
+    pub fn revision(&self) -> u64 {
+        self.shared.lock().store.revision()
+    }
+
+    /// Forgets all changes so far: every watch and continue token that is not current gets 410.
+    pub fn compact(&self) {
+        let mut state = self.shared.lock();
+        let revision = state.store.revision();
+        state.store.compact(revision);
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (parts, body) = request.into_parts();
+        let result = match Limited::new(body, BODY_LIMIT).collect().await {
+            Ok(collected) => self.handle(&parts, &collected.to_bytes()).await,
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+            Err(error) => Err(StatusError::bad_request(format!("unable to read the body: {error}"))),
+        };
+        let mut response = result.unwrap_or_else(|error| answer::failure(&error));
+        if parts.method == Method::HEAD {
+            *response.body_mut() = Body::default();
+        }
+        response
+    }
+
+    async fn handle(&self, parts: &Parts, body: &Bytes) -> Result<Response<Body>, StatusError> {
+        let segments = segments(parts.uri.path()).ok_or_else(StatusError::page_not_found)?;
+        let query = Query::parse(parts.uri.query())?;
+        let found = {
+            let state = self.shared.lock();
+            if let Some(response) = discovery::answer(&state.registry, parts, &segments) {
+                return Ok(response);
+            }
+            target(&state.registry, &parts.method, &segments, query)?
+        };
+        let call = Call {
+            verb: found.verb,
+            group: &found.resource.group,
+            resource: &found.resource.plural,
+            namespace: &found.namespace,
+            name: &found.name,
+            subresource: &found.subresource,
+        };
+        match self.shared.faults.before(&call) {
+            Before::Pass => {}
+            Before::Delay(pause) => tokio::time::sleep(pause).await,
+            Before::Fail(error) => return Err(error),
+        }
+        let result = self.serve(parts, body, &found);
+        let code = match &result {
+            Ok(response) => response.status().as_u16(),
+            Err(error) => error.code,
+        };
+        match self.shared.faults.after(&call, code) {
+            After::Pass => {}
+            After::Delay(pause) => tokio::time::sleep(pause).await,
+            After::Fail(error) => return Err(error),
+            After::Silence => std::future::pending().await,
+        }
+        result
+    }
+
+    /// One request, under the lock from beginning to end.
+    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Result<Response<Body>, StatusError> {
+        let view = View::read(&parts.headers);
+        let mut state = self.shared.lock();
+        if target.verb == Verb::Watch {
+            let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
+            let watch = Watch::open(&self.shared, &state, number, target, view)?;
+            return Ok(answer::lines(watch.lines()));
+        }
+        if matches!(target.verb, Verb::List | Verb::DeleteCollection) {
+            let page = if target.verb == Verb::List {
+                list::list(&state, target)?
+            } else {
+                let options = DeleteOptions::read(optional_json(parts, body)?.as_ref(), &target.query)?;
+                let page = delete::delete_collection(&mut state, target, &options)?;
+                gc::collect(&mut state);
+                page
+            };
+            let (kind, version) = view.list_type(&target.resource);
+            let value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
+            return Ok(answer::json(200, &value));
+        }
+        let outcome = act(&mut state, parts, body, target)?;
+        gc::collect(&mut state);
+        Ok(match outcome {
+            Outcome::Object(code, object) => answer::json(code, &view.shape(&target.resource, &object)),
+            Outcome::Other(code, value) => answer::json(code, &value),
+        })
+    }
+}
+
+/// Everything that concerns one object.
+fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Result<Outcome, StatusError> {
+    let agent = parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let who = |kind: &str| caller(&target.query, agent, kind);
+    match (target.verb, target.subresource.as_str()) {
+        (Verb::Get, "scale") => scale::get(state, target),
+        (Verb::Create, "binding") => {
+            let binding = json_body(parts, body, "Binding")?;
+            action::bind(state, target, &binding, &who("CreateOptions")?)
+        }
+        (Verb::Create, "eviction") => {
+            let eviction = json_body(parts, body, "Eviction")?;
+            action::evict(state, target, &eviction)
+        }
+        (Verb::Create, _) => {
+            let object = object_body(parts, body, target)?;
+            create::create(state, target, object, &who("CreateOptions")?)
+        }
+        (Verb::Update, "scale") => {
+            let wanted = json_body(parts, body, "Scale")?;
+            scale::write(state, target, scale::Change::Replace(wanted), &who("UpdateOptions")?)
+        }
+        (Verb::Update, _) => {
+            let object = object_body(parts, body, target)?;
+            update::update(state, target, object, &who("UpdateOptions")?)
+        }
+        (Verb::Patch, subresource) => {
+            let form = Form::read(content_type(parts), &target.resource)?;
+            let change: Value = serde_json::from_slice(body)
+                .map_err(|error| StatusError::bad_request(format!("error decoding patch: {error}")))?;
+            let who = who("PatchOptions")?;
+            if subresource == "scale" {
+                return scale::write(state, target, scale::Change::Patch(form, &change), &who);
+            }
+            patch::patch(state, target, form, &change, &who)
+        }
+        (Verb::Delete, _) => {
+            let options = DeleteOptions::read(optional_json(parts, body)?.as_ref(), &target.query)?;
+            delete::delete(state, target, &options)
+        }
+        _ => {
+            let key = crate::store::Key::new(&target.resource.id, &target.namespace, &target.name);
+            let object = state.store.get(&key).ok_or_else(|| not_found(&target.resource, &target.name))?;
+            Ok(Outcome::Object(200, Arc::clone(object)))
+        }
+    }
+}
+
+fn content_type(parts: &Parts) -> &str {
+    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn json_body(parts: &Parts, body: &Bytes, kind: &str) -> Result<Value, StatusError> {
+    if !matches!(content_type(parts), "" | "application/json") {
+        return Err(StatusError::new(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: application/json, \
+             application/yaml, application/vnd.kubernetes.protobuf",
+        ));
+    }
+    let refuse = |why: String| {
+        let shown: String = String::from_utf8_lossy(body).chars().take(64).collect();
+        StatusError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
+             {why} ({shown})"
+        ))
+    };
+    let value: Value = serde_json::from_slice(body).map_err(|error| refuse(error.to_string()))?;
+    if value.is_object() { Ok(value) } else { Err(refuse("the body is not an object".to_owned())) }
+}
+
+/// The body of a write to a resource.
+fn object_body(parts: &Parts, body: &Bytes, target: &Target) -> Result<Value, StatusError> {
+    let object = json_body(parts, body, &target.resource.kind)?;
+    if target.resource.custom.is_some() && crate::object::text(&object, &["kind"]).is_empty() {
+        return Err(prepare::missing_kind(&target.resource, &String::from_utf8_lossy(body)));
+    }
+    Ok(object)
+}
+
+fn optional_json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, StatusError> {
+    if body.is_empty() { Ok(None) } else { json_body(parts, body, "DeleteOptions").map(Some) }
+}
+
+fn too_large() -> StatusError {
+    StatusError::new(413, "RequestEntityTooLarge", format!("Request entity is too large: limit is {BODY_LIMIT}"))
+}
+
+impl<B> tower_service::Service<Request<B>> for ApiServer
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move { Ok(server.answer(request).await) })
+    }
+}

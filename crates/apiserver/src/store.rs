@@ -1,0 +1,301 @@
+//! Objects, one revision counter, and a bounded log of changes from which watches and old lists are served.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::object::{list, meta_mut, text, uid};
+
+/// `resource/namespace/name`, ordered byte by byte as etcd orders its keys.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(String);
+
+impl Key {
+    pub(crate) fn new(resource: &str, namespace: &str, name: &str) -> Self {
+        Self(format!("{resource}/{namespace}/{name}"))
+    }
+
+    fn part(&self, index: usize) -> &str {
+        self.0.splitn(3, '/').nth(index).unwrap_or_default()
+    }
+
+    pub(crate) fn resource(&self) -> &str {
+        self.part(0)
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.part(1)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.part(2)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One change: what was there before, what is there now.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) revision: u64,
+    pub(crate) key: Key,
+    pub(crate) old: Option<Arc<Value>>,
+    /// The new object; for a removal the last state, with the revision of the removal.
+    pub(crate) new: Arc<Value>,
+    pub(crate) removed: bool,
+}
+
+/// A version older than the log reaches back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compacted;
+
+/// The store.
+#[derive(Debug)]
+pub(crate) struct Store {
+    objects: BTreeMap<Key, Arc<Value>>,
+    log: VecDeque<Change>,
+    log_limit: usize,
+    revision: u64,
+    compacted: u64,
+    uids: BTreeMap<String, Key>,
+    dependents: BTreeMap<String, BTreeSet<Key>>,
+    touched: VecDeque<Change>,
+    announce: watch::Sender<u64>,
+}
+
+impl Store {
+    pub(crate) fn new(log_limit: usize) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            log: VecDeque::new(),
+            log_limit: log_limit.max(1),
+            revision: 1,
+            compacted: 0,
+            uids: BTreeMap::new(),
+            dependents: BTreeMap::new(),
+            touched: VecDeque::new(),
+            announce: watch::Sender::new(1),
+        }
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Tells when the revision moves.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.announce.subscribe()
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
+        self.objects.get(key)
+    }
+
+    /// Where the object with a uid lives.
+    pub(crate) fn find_uid(&self, uid: &str) -> Option<&Key> {
+        self.uids.get(uid)
+    }
+
+    /// Objects that name a uid as their owner.
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<Key> {
+        self.dependents.get(uid).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Objects of a resource, in one namespace or in all.
+    pub(crate) fn list<'a>(
+        &'a self,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> + use<'a> {
+        let prefix = prefix(resource, namespace);
+        self.objects.range(Key(prefix.clone())..).take_while(move |(key, _)| key.0.starts_with(&prefix))
+    }
+
+    /// Every object of a namespace, whatever its resource.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Vec<Key> {
+        self.objects.keys().filter(|key| key.namespace() == namespace).cloned().collect()
+    }
+
+    /// Objects of a resource as they were at a revision.
+    pub(crate) fn list_at(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        revision: u64,
+    ) -> Result<BTreeMap<Key, Arc<Value>>, Compacted> {
+        if revision < self.compacted {
+            return Err(Compacted);
+        }
+        let prefix = prefix(resource, namespace);
+        let mut objects: BTreeMap<Key, Arc<Value>> =
+            self.list(resource, namespace).map(|(k, v)| (k.clone(), Arc::clone(v))).collect();
+        let newer = self.log.iter().rev().take_while(|change| change.revision > revision);
+        for change in newer.filter(|change| change.key.0.starts_with(&prefix)) {
+            match &change.old {
+                Some(old) => drop(objects.insert(change.key.clone(), Arc::clone(old))),
+                None => drop(objects.remove(&change.key)),
+            }
+        }
+        Ok(objects)
+    }
+
+    /// The first change after a revision that concerns a prefix, and how far the search went.
+    pub(crate) fn next_change(&self, prefix: &str, after: u64) -> Result<(Option<Change>, u64), Compacted> {
+        if after < self.compacted {
+            return Err(Compacted);
+        }
+        let start = self.log.partition_point(|change| change.revision <= after);
+        let found = self.log.range(start..).find(|change| change.key.0.starts_with(prefix)).cloned();
+        let reached = found.as_ref().map_or(self.revision, |change| change.revision);
+        Ok((found, reached))
+    }
+
+    /// Writes an object under the next revision.
+    pub(crate) fn put(&mut self, key: &Key, mut object: Value) -> Arc<Value> {
+        self.revision += 1;
+        meta_mut(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
+        let object = Arc::new(object);
+        let old = self.objects.insert(key.clone(), Arc::clone(&object));
+        if let Some(old) = &old {
+            self.unindex(key, old);
+        }
+        self.index(key, &object);
+        self.record(Change {
+            revision: self.revision,
+            key: key.clone(),
+            old,
+            new: Arc::clone(&object),
+            removed: false,
+        });
+        object
+    }
+
+    /// Removes an object; what watchers see last is `last` (or what is stored) under the next revision.
+    pub(crate) fn remove(&mut self, key: &Key, last: Option<Value>) -> Option<Arc<Value>> {
+        let old = self.objects.remove(key)?;
+        self.unindex(key, &old);
+        self.revision += 1;
+        let mut last = last.unwrap_or_else(|| (*old).clone());
+        meta_mut(&mut last).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
+        let last = Arc::new(last);
+        self.record(Change {
+            revision: self.revision,
+            key: key.clone(),
+            old: Some(old),
+            new: Arc::clone(&last),
+            removed: true,
+        });
+        Some(last)
+    }
+
+    /// Forgets the changes up to a revision, so that older watches get 410.
+    pub(crate) fn compact(&mut self, revision: u64) {
+        let revision = revision.min(self.revision);
+        while self.log.front().is_some_and(|change| change.revision <= revision) {
+            self.log.pop_front();
+        }
+        self.compacted = self.compacted.max(revision);
+    }
+
+    /// Changes that the garbage collector has not looked at yet, oldest first.
+    pub(crate) fn take_touched(&mut self) -> Option<Change> {
+        self.touched.pop_front()
+    }
+
+    fn record(&mut self, change: Change) {
+        self.touched.push_back(change.clone());
+        self.log.push_back(change);
+        while self.log.len() > self.log_limit {
+            if let Some(oldest) = self.log.pop_front() {
+                self.compacted = oldest.revision;
+            }
+        }
+        self.announce.send_replace(self.revision);
+    }
+
+    fn index(&mut self, key: &Key, object: &Value) {
+        self.uids.insert(uid(object).to_owned(), key.clone());
+        for owner in list(object, &["metadata", "ownerReferences"]) {
+            self.dependents.entry(text(owner, &["uid"]).to_owned()).or_default().insert(key.clone());
+        }
+    }
+
+    fn unindex(&mut self, key: &Key, object: &Value) {
+        self.uids.remove(uid(object));
+        for owner in list(object, &["metadata", "ownerReferences"]) {
+            let uid = text(owner, &["uid"]);
+            if let Some(keys) = self.dependents.get_mut(uid) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.dependents.remove(uid);
+                }
+            }
+        }
+    }
+}
+
+/// The start of all keys of a resource, in one namespace or in all.
+pub(crate) fn prefix(resource: &str, namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) => format!("{resource}/{namespace}/"),
+        None => format!("{resource}/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str, uid: &str) -> Value {
+        json!({"metadata": {"name": name, "namespace": "n", "uid": uid}})
+    }
+
+    fn names(store: &Store, revision: u64) -> Vec<String> {
+        let found = store.list_at("pods", None, revision).unwrap();
+        found.keys().map(|key| key.name().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_list_at_an_old_revision_shows_what_was_there() {
+        let mut store = Store::new(100);
+        store.put(&Key::new("pods", "n", "a"), object("a", "1"));
+        let then = store.revision();
+        store.put(&Key::new("pods", "n", "b"), object("b", "2"));
+        store.remove(&Key::new("pods", "n", "a"), None);
+
+        assert_eq!(names(&store, then), ["a"]);
+        assert_eq!(names(&store, store.revision()), ["b"]);
+    }
+
+    #[test]
+    fn a_full_log_compacts_and_refuses_what_is_too_old() {
+        let mut store = Store::new(2);
+        for i in 0..5 {
+            store.put(&Key::new("pods", "n", "a"), object("a", &i.to_string()));
+        }
+        let newest = store.revision();
+
+        assert_eq!(store.next_change("pods/", newest - 3).unwrap_err(), Compacted);
+        let (change, reached) = store.next_change("pods/", newest - 2).unwrap();
+        assert_eq!(change.map(|c| c.revision), Some(newest - 1));
+        assert_eq!(reached, newest - 1);
+    }
+
+    #[test]
+    fn dependents_follow_the_owner_references() {
+        let mut store = Store::new(10);
+        let key = Key::new("pods", "n", "a");
+        let mut child = object("a", "1");
+        child["metadata"]["ownerReferences"] = json!([{"uid": "boss"}]);
+        store.put(&key, child);
+        assert_eq!(store.dependents("boss"), std::slice::from_ref(&key));
+
+        store.put(&key, object("a", "1"));
+        assert!(store.dependents("boss").is_empty());
+        assert_eq!(store.find_uid("1"), Some(&key));
+    }
+}

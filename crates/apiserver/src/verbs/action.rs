@@ -1,0 +1,187 @@
+//! Subresources that act: binding a pod to a node, and evicting a pod.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::delete::remove;
+use super::options::DeleteOptions;
+use super::{Caller, Outcome, not_found};
+use crate::object::{child_mut, is_terminating, list, name, number, text, uid};
+use crate::request::{Query, Target};
+use crate::selector::LabelSelector;
+use crate::state::State;
+use crate::status::StatusError;
+use crate::store::Key;
+
+fn success() -> Outcome {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Outcome::Other(201, status)
+}
+
+fn find(state: &State, target: &Target) -> Result<(Key, Arc<Value>), StatusError> {
+    let key = Key::new("pods", &target.namespace, &target.name);
+    let pod = state.store.get(&key).cloned().ok_or_else(|| not_found(&target.resource, &target.name))?;
+    Ok((key, pod))
+}
+
+fn check_name(object: &Value, wanted: &str, kind: &str) -> Result<(), StatusError> {
+    if name(object) == wanted {
+        return Ok(());
+    }
+    Err(StatusError::bad_request(format!("name in URL does not match name in {kind} object")))
+}
+
+/// Assigns a pod to a node.
+pub(crate) fn bind(
+    state: &mut State,
+    target: &Target,
+    binding: &Value,
+    caller: &Caller,
+) -> Result<Outcome, StatusError> {
+    check_name(binding, &target.name, "Binding")?;
+    let (key, existing) = find(state, target)?;
+    let refuse = |text: &str| Err(StatusError::conflict("", "pods/binding", &target.name, text));
+    let node = text(binding, &["target", "name"]);
+    if node.is_empty() {
+        let cause = crate::status::Cause::required("target.name", "");
+        let about = crate::status::About { group: "", kind: "Binding", name: &target.name };
+        return Err(StatusError::invalid(&about, &[cause]));
+    }
+    let expected = text(binding, &["metadata", "uid"]);
+    if !expected.is_empty() && expected != uid(&existing) {
+        return refuse(&format!(
+            "Precondition failed: UID in precondition: {expected}, UID in object meta: {}",
+            uid(&existing)
+        ));
+    }
+    if is_terminating(&existing) {
+        return refuse(&format!("pod {} is being deleted, cannot be assigned to a host", target.name));
+    }
+    let assigned = text(&existing, &["spec", "nodeName"]);
+    if !assigned.is_empty() {
+        return refuse(&format!("pod {} is already assigned to node {assigned:?}", target.name));
+    }
+    if caller.dry_run {
+        return Ok(success());
+    }
+    let now = state.now();
+    let mut pod = (*existing).clone();
+    child_mut(&mut pod, &["spec"]).insert("nodeName".to_owned(), json!(node));
+    if let Some(annotations) = binding.get("metadata").and_then(|m| m.get("annotations")?.as_object()) {
+        child_mut(&mut pod, &["metadata", "annotations"]).extend(annotations.clone());
+    }
+    let mut conditions: Vec<Value> = list(&pod, &["status", "conditions"])
+        .iter()
+        .filter(|c| text(c, &["type"]) != "PodScheduled")
+        .cloned()
+        .collect();
+    conditions
+        .push(json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now}));
+    child_mut(&mut pod, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
+    super::prepare::manage_fields(&target.resource, &mut pod, Some(&existing), caller, "binding", &now);
+    state.store.put(&key, pod);
+    Ok(success())
+}
+
+/// Deletes a pod, if the disruption budgets allow.
+pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Result<Outcome, StatusError> {
+    check_name(eviction, &target.name, "Eviction")?;
+    let (key, pod) = find(state, target)?;
+    let options = eviction.get("deleteOptions").filter(|o| o.is_object());
+    let options = DeleteOptions::read(options, &Query::default())?;
+    if !ignores_budgets(&pod) {
+        spend_budget(state, target, &pod, options.dry_run)?;
+    }
+    if !options.dry_run {
+        announce(state, &key, &pod);
+    }
+    remove(state, &target.resource, &key, &options);
+    Ok(success())
+}
+
+/// Says in the pod why it goes.
+fn announce(state: &mut State, key: &Key, pod: &Value) {
+    let now = state.now();
+    let mut changed = pod.clone();
+    let others = list(pod, &["status", "conditions"]).iter().filter(|c| text(c, &["type"]) != "DisruptionTarget");
+    let mut conditions: Vec<Value> = others.cloned().collect();
+    conditions.push(json!({
+        "type": "DisruptionTarget", "status": "True", "lastProbeTime": null, "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
+    }));
+    child_mut(&mut changed, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
+    state.store.put(key, changed);
+}
+
+/// Pods that have ended, never started or are going away already disturb nobody.
+fn ignores_budgets(pod: &Value) -> bool {
+    matches!(text(pod, &["status", "phase"]), "Succeeded" | "Failed" | "Pending") || is_terminating(pod)
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = list(pod, &["status", "conditions"]);
+    conditions.iter().any(|c| text(c, &["type"]) == "Ready" && text(c, &["status"]) == "True")
+}
+
+fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) -> Result<(), StatusError> {
+    let budgets: Vec<(Key, Arc<Value>)> = state
+        .store
+        .list("poddisruptionbudgets.policy", Some(&target.namespace))
+        .filter(|(_, budget)| {
+            budget
+                .get("spec")
+                .and_then(|s| s.get("selector"))
+                .is_some_and(|selector| LabelSelector::of_object(selector).matches(pod))
+        })
+        .map(|(key, budget)| (key.clone(), Arc::clone(budget)))
+        .collect();
+    let (key, budget) = match budgets.as_slice() {
+        [] => return Ok(()),
+        [(key, budget)] => (key, budget),
+        _ => {
+            let text =
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+            return Err(StatusError::internal(text));
+        }
+    };
+    let status = |field: &str| number(budget, &["status", field]).unwrap_or(0);
+    let always = text(budget, &["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";
+    let enough = status("currentHealthy") >= status("desiredHealthy") && status("desiredHealthy") > 0;
+    if !is_ready(pod) && (always || enough) {
+        return Ok(());
+    }
+    check_budget(budget, status("disruptionsAllowed"), status("desiredHealthy"), status("currentHealthy"))?;
+    if dry_run {
+        return Ok(());
+    }
+    let mut changed = (**budget).clone();
+    let now = state.now();
+    let fields = child_mut(&mut changed, &["status"]);
+    fields.insert("disruptionsAllowed".to_owned(), json!(status("disruptionsAllowed") - 1));
+    child_mut(&mut changed, &["status", "disruptedPods"]).insert(target.name.clone(), json!(now));
+    state.store.put(key, changed);
+    Ok(())
+}
+
+fn check_budget(budget: &Value, allowed: i64, desired: i64, healthy: i64) -> Result<(), StatusError> {
+    let name = name(budget);
+    let refuse = |text: String| {
+        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+        let mut error = StatusError::new(429, "TooManyRequests", message);
+        error.details = Some(json!({"causes": [{"reason": "DisruptionBudget", "message": text}]}));
+        Err(error)
+    };
+    if number(budget, &["status", "observedGeneration"]) < number(budget, &["metadata", "generation"]) {
+        return refuse(format!("The disruption budget {name} is still being processed by the server."));
+    }
+    if allowed < 0 {
+        return Err(StatusError::forbidden(format!("pdb disruptions allowed is negative ({allowed}) for {name}")));
+    }
+    if allowed == 0 {
+        return refuse(format!(
+            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        ));
+    }
+    Ok(())
+}

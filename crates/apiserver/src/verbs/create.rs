@@ -1,0 +1,117 @@
+//! Creation.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::prepare::{check_type, complete, manage_fields};
+use super::{Caller, Outcome, invalid};
+use crate::object::{is_terminating, map_mut, meta_mut, name, namespace, text};
+use crate::registry::Resource;
+use crate::request::Target;
+use crate::state::State;
+use crate::status::{Cause, StatusError};
+use crate::store::Key;
+
+/// Makes an object.
+pub(crate) fn create(
+    state: &mut State,
+    target: &Target,
+    mut object: Value,
+    caller: &Caller,
+) -> Result<Outcome, StatusError> {
+    let resource = Arc::clone(&target.resource);
+    check_type(&resource, &mut object)?;
+    place_in_namespace(&resource, &target.namespace, &mut object)?;
+    if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
+        return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
+    }
+    name_it(state, &resource, &mut object)?;
+    if resource.namespaced {
+        check_namespace(state, &resource, &target.namespace, name(&object))?;
+    }
+    begin(state, &resource, &mut object);
+    complete(state, &resource, &mut object, None)?;
+    let key = Key::new(&resource.id, &target.namespace, name(&object));
+    if state.store.get(&key).is_some() {
+        return Err(StatusError::already_exists(&resource.group, &resource.plural, key.name()));
+    }
+    let now = state.now();
+    manage_fields(&resource, &mut object, None, caller, "", &now);
+    if caller.dry_run {
+        return Ok(Outcome::Object(201, Arc::new(object)));
+    }
+    let stored = state.store.put(&key, object);
+    Ok(Outcome::Object(201, stored))
+}
+
+/// The namespace of the path is the one that counts; another one in the body is an error.
+pub(crate) fn place_in_namespace(resource: &Resource, wanted: &str, object: &mut Value) -> Result<(), StatusError> {
+    let given = namespace(object);
+    if resource.namespaced {
+        if !given.is_empty() && given != wanted {
+            let text = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(StatusError::bad_request(text));
+        }
+        meta_mut(object).insert("namespace".to_owned(), json!(wanted));
+    } else {
+        meta_mut(object).remove("namespace");
+    }
+    Ok(())
+}
+
+fn name_it(state: &mut State, resource: &Resource, object: &mut Value) -> Result<(), StatusError> {
+    if !name(object).is_empty() {
+        return Ok(());
+    }
+    let prefix = text(object, &["metadata", "generateName"]).to_owned();
+    if prefix.is_empty() {
+        let cause = Cause::required("metadata.name", "name or generateName is required");
+        return Err(invalid(resource, "", &[cause]));
+    }
+    // Kubernetes keeps 58 characters of the prefix, so that the name stays within a DNS label.
+    let prefix: String = prefix.chars().take(58).collect();
+    let generated = format!("{prefix}{}", state.ids.suffix());
+    meta_mut(object).insert("name".to_owned(), json!(generated));
+    Ok(())
+}
+
+fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &str) -> Result<(), StatusError> {
+    let Some(found) = state.store.get(&Key::new("namespaces", "", namespace)) else {
+        return Err(StatusError::not_found("", "namespaces", namespace));
+    };
+    if !is_terminating(found) {
+        return Ok(());
+    }
+    let qualified = &resource.id;
+    let mut error = StatusError::forbidden(format!(
+        "{qualified} {name:?} is forbidden: unable to create new content in namespace {namespace} because it is being \
+         terminated"
+    ));
+    let mut details = json!({"name": name, "kind": resource.plural, "causes": [{
+        "reason": "NamespaceTerminating", "message": format!("namespace {namespace} is being terminated"),
+        "field": "metadata.namespace",
+    }]});
+    if !resource.group.is_empty() {
+        details["group"] = json!(resource.group);
+    }
+    error.details = Some(details);
+    Err(error)
+}
+
+/// What the server alone decides about a new object.
+fn begin(state: &mut State, resource: &Resource, object: &mut Value) {
+    let (uid, now) = (state.ids.uid(), state.now());
+    if resource.status && resource.id != "customresourcedefinitions.apiextensions.k8s.io" {
+        map_mut(object).remove("status");
+    }
+    let meta = meta_mut(object);
+    for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"] {
+        meta.remove(field);
+    }
+    meta.insert("uid".to_owned(), json!(uid));
+    meta.insert("creationTimestamp".to_owned(), json!(now));
+    if resource.generation {
+        meta.insert("generation".to_owned(), json!(1));
+    }
+}

@@ -1,0 +1,115 @@
+//! Patches, of objects and of their status.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tidegate_patch::{PatchError, check_merge_patch, json_patch, merge_patch, strategic_merge_patch};
+
+use super::prepare::check_type;
+use super::update::{check_name, replace};
+use super::{Caller, Outcome, not_found};
+use crate::registry::Resource;
+use crate::request::Target;
+use crate::state::State;
+use crate::status::{About, Cause, StatusError};
+use crate::store::Key;
+
+/// The form of a patch, from its content type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Merge,
+    Strategic,
+}
+
+impl Form {
+    pub(crate) fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
+        match content_type {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" if resource.custom.is_none() => Ok(Self::Strategic),
+            "application/strategic-merge-patch+json" => Err(StatusError::new(
+                415,
+                "UnsupportedMediaType",
+                "the body of the request was in an unknown format - accepted media types include: \
+                 application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+            )),
+            "application/apply-patch+yaml" | "application/apply-patch+cbor" => Err(StatusError::new(
+                415,
+                "UnsupportedMediaType",
+                "server-side apply is not supported by this server: send a merge patch",
+            )),
+            _ => {
+                let mut error = StatusError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+                error.details = Some(Value::Object(serde_json::Map::new()));
+                Err(error)
+            }
+        }
+    }
+
+    /// The patched document.
+    pub(crate) fn apply(self, kind: &str, document: &Value, patch: &Value) -> Result<Value, StatusError> {
+        if self == Self::Merge {
+            check_merge_patch(patch).map_err(refused)?;
+        }
+        let patched = match self {
+            Self::Json => json_patch(document, patch).map_err(refused)?,
+            Self::Merge => merge_patch(document, patch),
+            Self::Strategic => strategic_merge_patch(kind, document, patch).map_err(refused)?,
+        };
+        if patched.is_object() {
+            Ok(patched)
+        } else {
+            Err(StatusError::bad_request("the patched document is not an object"))
+        }
+    }
+}
+
+fn refused(error: PatchError) -> StatusError {
+    match error {
+        PatchError::Malformed(text) => StatusError::bad_request(text),
+        PatchError::TooLarge(text) => StatusError::new(413, "RequestEntityTooLarge", text),
+        PatchError::Internal(text) => StatusError::new(500, "", text),
+        PatchError::Unfitting(_) => {
+            let text = "the server rejected our request due to an error in our request";
+            let mut error = StatusError::new(422, "Invalid", text);
+            error.details = Some(Value::Object(serde_json::Map::new()));
+            error
+        }
+    }
+}
+
+/// A patch whose result cannot be decoded is told apart from a body that cannot.
+fn undecodable(error: StatusError, object: &Value) -> StatusError {
+    match error.message.split_once("cannot be handled as a ") {
+        Some((_, text)) if text.contains("json: ") || text.contains("base64") => {
+            let text = text.split_once(": ").map_or(text, |(_, text)| text);
+            let cause = Cause::invalid("patch", &Value::from(object.to_string()), text);
+            StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
+        }
+        _ => error,
+    }
+}
+
+/// Patches an object or its status.
+pub(crate) fn patch(
+    state: &mut State,
+    target: &Target,
+    form: Form,
+    patch: &Value,
+    caller: &Caller,
+) -> Result<Outcome, StatusError> {
+    let resource = Arc::clone(&target.resource);
+    let key = Key::new(&resource.id, &target.namespace, &target.name);
+    let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
+    let mut document = (*existing).clone();
+    if resource.custom.is_some() {
+        document["apiVersion"] = Value::from(resource.api_version());
+    }
+    let mut object = form.apply(&resource.kind, &document, patch)?;
+    check_type(&resource, &mut object).map_err(|error| undecodable(error, &object))?;
+    check_name(&object, &target.name)?;
+    super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
+    let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
+    Ok(Outcome::Object(200, stored))
+}

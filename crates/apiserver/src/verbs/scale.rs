@@ -1,0 +1,102 @@
+//! The scale subresource: a small object seen through a large one.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::patch::Form;
+use super::update::{check_name, replace};
+use super::{Caller, Outcome, not_found};
+use crate::object::{child_mut, number, text};
+use crate::registry::{Resource, ScalePaths};
+use crate::request::Target;
+use crate::selector::LabelSelector;
+use crate::state::State;
+use crate::status::{About, Cause, StatusError};
+use crate::store::Key;
+
+/// What a client sends to change a scale.
+pub(crate) enum Change<'a> {
+    Replace(Value),
+    Patch(Form, &'a Value),
+}
+
+/// Reads a scale.
+pub(crate) fn get(state: &State, target: &Target) -> Result<Outcome, StatusError> {
+    let (_, object) = find(state, target)?;
+    Ok(Outcome::Other(200, scale_of(&target.resource, paths(target)?, &object)))
+}
+
+/// Writes a scale.
+pub(crate) fn write(
+    state: &mut State,
+    target: &Target,
+    change: Change<'_>,
+    caller: &Caller,
+) -> Result<Outcome, StatusError> {
+    let resource = Arc::clone(&target.resource);
+    let paths = paths(target)?;
+    let (key, existing) = find(state, target)?;
+    let scale = match change {
+        Change::Replace(scale) => scale,
+        Change::Patch(form, patch) => form.apply("Scale", &scale_of(&resource, paths, &existing), patch)?,
+    };
+    check_name(&scale, &target.name)?;
+    let version = text(&scale, &["metadata", "resourceVersion"]);
+    if !version.is_empty() && version != text(&existing, &["metadata", "resourceVersion"]) {
+        let text = "the object has been modified; please apply your changes to the latest version and try again";
+        return Err(StatusError::conflict(&resource.group, &resource.plural, &target.name, text));
+    }
+    let replicas = number(&scale, &["spec", "replicas"]).unwrap_or(0);
+    if replicas < 0 {
+        let cause = Cause::invalid("spec.replicas", &json!(replicas), "must be greater than or equal to 0");
+        let about = About { group: "autoscaling", kind: "Scale", name: &target.name };
+        return Err(StatusError::invalid(&about, &[cause]));
+    }
+    let mut object = (*existing).clone();
+    if let Some((last, parents)) = paths.spec.split_last() {
+        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
+        child_mut(&mut object, &parents).insert(last.clone(), json!(replicas));
+    }
+    let stored = replace(state, &resource, &key, &existing, object, "scale", caller)?;
+    Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)))
+}
+
+fn paths(target: &Target) -> Result<&ScalePaths, StatusError> {
+    target.resource.scale.as_ref().ok_or_else(StatusError::resource_not_found)
+}
+
+fn find(state: &State, target: &Target) -> Result<(Key, Arc<Value>), StatusError> {
+    let key = Key::new(&target.resource.id, &target.namespace, &target.name);
+    let object = state.store.get(&key).cloned().ok_or_else(|| not_found(&target.resource, &target.name))?;
+    Ok((key, object))
+}
+
+fn read<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(object, |value, key| value.get(key))
+}
+
+fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Value {
+    let mut metadata = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = crate::object::at(object, &["metadata", field]) {
+            metadata[field] = value.clone();
+        }
+    }
+    let mut spec = json!({});
+    let wanted = read(object, &paths.spec).and_then(Value::as_i64).unwrap_or(0);
+    if wanted != 0 {
+        spec["replicas"] = json!(wanted);
+    }
+    let observed = read(object, &paths.status).and_then(Value::as_i64).unwrap_or(0);
+    let mut status = json!({"replicas": observed});
+    let selector = match paths.selector.as_ref().and_then(|path| read(object, path)) {
+        Some(Value::String(selector)) => selector.clone(),
+        Some(selector) if resource.custom.is_none() => LabelSelector::of_object(selector).to_string(),
+        _ => String::new(),
+    };
+    if !selector.is_empty() {
+        status["selector"] = json!(selector);
+    }
+    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status})
+}

@@ -1,0 +1,176 @@
+//! Updates: the rules that hold for a replaced object, wherever the new one comes from.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::create::place_in_namespace;
+use super::prepare::{check_type, complete, manage_fields};
+use super::{Caller, Outcome, not_found};
+use crate::object::{
+    finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid, without_bookkeeping,
+};
+use crate::registry::Resource;
+use crate::request::Target;
+use crate::state::State;
+use crate::status::{About, Cause, StatusError};
+use crate::store::Key;
+
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Replaces an object or its status.
+pub(crate) fn update(
+    state: &mut State,
+    target: &Target,
+    mut object: Value,
+    caller: &Caller,
+) -> Result<Outcome, StatusError> {
+    let resource = Arc::clone(&target.resource);
+    check_type(&resource, &mut object)?;
+    check_name(&object, &target.name)?;
+    place_in_namespace(&resource, &target.namespace, &mut object)?;
+    let key = Key::new(&resource.id, &target.namespace, &target.name);
+    let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
+    let given_uid = uid(&object);
+    if !given_uid.is_empty() && given_uid != uid(&existing) {
+        let text = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
+            key.as_str(),
+            uid(&existing)
+        );
+        return Err(StatusError::conflict(&resource.group, &resource.plural, &target.name, &text));
+    }
+    if text(&object, &["metadata", "resourceVersion"]).is_empty() && !resource.unconditional_update {
+        let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+        let about = About { group: &resource.group, kind: &resource.plural, name: &target.name };
+        return Err(StatusError::invalid(&about, &[cause]));
+    }
+    let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
+    Ok(Outcome::Object(200, stored))
+}
+
+/// The name in the body must be there and be the one of the path.
+pub(crate) fn check_name(object: &Value, wanted: &str) -> Result<(), StatusError> {
+    match name(object) {
+        "" => Err(StatusError::bad_request(format!(
+            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        ))),
+        given if given != wanted => Err(StatusError::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({wanted})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Stores a new state of an object; `existing` is what it was derived from.
+pub(crate) fn replace(
+    state: &mut State,
+    resource: &Resource,
+    key: &Key,
+    existing: &Arc<Value>,
+    mut object: Value,
+    subresource: &str,
+    caller: &Caller,
+) -> Result<Arc<Value>, StatusError> {
+    let given = text(&object, &["metadata", "resourceVersion"]);
+    if !given.is_empty() && given != text(existing, &["metadata", "resourceVersion"]) {
+        return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
+    }
+    carry_over(resource, existing, &mut object, subresource);
+    complete(state, resource, &mut object, Some(existing))?;
+    // The status endpoint may bring changed annotations along, and they do not count there.
+    if subresource != "status" && spec_changed(resource, existing, &object) {
+        let generation = number(existing, &["metadata", "generation"]).unwrap_or(0);
+        meta_mut(&mut object).insert("generation".to_owned(), json!(generation.saturating_add(1)));
+    }
+    if without_bookkeeping(&object) == without_bookkeeping(existing) {
+        return Ok(Arc::clone(existing));
+    }
+    let now = state.now();
+    manage_fields(resource, &mut object, Some(existing), caller, subresource, &now);
+    if caller.dry_run {
+        return Ok(Arc::new(object));
+    }
+    if is_finished(resource, &object) {
+        // The answer shows the version before the removal, as the real server's does.
+        state.store.remove(key, Some(object.clone()));
+        return Ok(Arc::new(object));
+    }
+    Ok(state.store.put(key, object))
+}
+
+/// Whether the last finalizer of a deleted object is gone.
+pub(crate) fn is_finished(resource: &Resource, object: &Value) -> bool {
+    let spec_finalizers =
+        resource.id == "namespaces" && !crate::object::list(object, &["spec", "finalizers"]).is_empty();
+    is_terminating(object)
+        && finalizers(object).is_empty()
+        && !spec_finalizers
+        && number(object, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0
+}
+
+/// What a write may not change is taken from what is stored.
+fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subresource: &str) {
+    let old_meta = |field: &str| existing.get("metadata").and_then(|m| m.get(field)).cloned();
+    if subresource == "status" {
+        let status = object.get("status").cloned();
+        let metadata = object.get("metadata").cloned();
+        *object = existing.clone();
+        set_or_remove(map_mut(object), "status", status);
+        if resource.custom.is_none() {
+            set_or_remove(map_mut(object), "metadata", metadata);
+            let kept: &[&str] = match resource.id.as_str() {
+                "deployments.apps" => &["labels", "ownerReferences"],
+                "pods" => &["ownerReferences"],
+                _ => &[],
+            };
+            for field in kept {
+                set_or_remove(meta_mut(object), field, old_meta(field));
+            }
+        }
+    } else if subresource == "finalize" {
+        let wanted = crate::object::at(object, &["spec", "finalizers"]).cloned();
+        *object = existing.clone();
+        set_or_remove(crate::object::child_mut(object, &["spec"]), "finalizers", wanted);
+    } else if resource.status {
+        set_or_remove(map_mut(object), "status", existing.get("status").cloned());
+        if resource.id == "namespaces" {
+            let kept = crate::object::at(existing, &["spec", "finalizers"]).cloned();
+            set_or_remove(crate::object::child_mut(object, &["spec"]), "finalizers", kept);
+        }
+    }
+    let meta = meta_mut(object);
+    // A patch may try to change the uid: validation refuses that, so it is not overwritten here.
+    if meta.get("uid").is_none_or(Value::is_null) {
+        set_or_remove(meta, "uid", old_meta("uid"));
+    }
+    for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName"]
+    {
+        set_or_remove(meta, field, old_meta(field));
+    }
+    meta.remove("selfLink");
+}
+
+/// Whether the part of an object that its generation counts has changed.
+fn spec_changed(resource: &Resource, old: &Value, new: &Value) -> bool {
+    if !resource.generation {
+        return false;
+    }
+    let counted = |object: &Value| {
+        let mut copy = object.clone();
+        let map = map_mut(&mut copy);
+        map.remove("metadata");
+        if resource.status {
+            map.remove("status");
+        }
+        copy
+    };
+    let meta = |object: &Value, field: &str| crate::object::at(object, &["metadata", field]).cloned();
+    let extra = match resource.id.as_str() {
+        "deployments.apps" => meta(old, "annotations") != meta(new, "annotations"),
+        "endpointslices.discovery.k8s.io" => meta(old, "labels") != meta(new, "labels"),
+        _ => false,
+    };
+    extra || counted(old) != counted(new)
+}

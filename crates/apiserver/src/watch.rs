@@ -1,0 +1,266 @@
+//! Watches: a cursor over the log of changes, turned into lines of events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::Stream;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::faults::{Deliver, Delivery};
+use crate::list::{Selection, check_options, read_version, too_large};
+use crate::object::{meta_mut, set_or_remove};
+use crate::registry::Resource;
+use crate::request::Target;
+use crate::server::Shared;
+use crate::state::State;
+use crate::status::StatusError;
+use crate::store::{Change, prefix};
+use crate::view::View;
+
+/// A watch that nobody limits ends after this long.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+/// How often a watch that allows bookmarks gets one.
+const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
+
+/// One open watch.
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+    number: u64,
+    resource: Arc<Resource>,
+    view: View,
+    prefix: String,
+    selection: Selection,
+    cursor: u64,
+    initial: VecDeque<Event>,
+    held_back: Vec<(Instant, Bytes)>,
+    changed: watch::Receiver<u64>,
+    bookmark_at: Option<Instant>,
+    ends_at: Instant,
+    ended: bool,
+}
+
+struct Event {
+    kind: &'static str,
+    object: Value,
+}
+
+impl Watch {
+    /// Reads the options and takes the initial state; the answer has not begun yet, so errors are plain answers.
+    pub(crate) fn open(
+        shared: &Arc<Shared>,
+        state: &State,
+        number: u64,
+        target: &Target,
+        view: View,
+    ) -> Result<Self, StatusError> {
+        let query = &target.query;
+        let selection = Selection::read(target)?;
+        check_options(query, true)?;
+        let asked = read_version(query)?;
+        let now = Instant::now();
+        let timeout = match query.number("timeoutSeconds")?.and_then(|n| u64::try_from(n).ok()) {
+            None | Some(0) => DEFAULT_TIMEOUT,
+            Some(seconds) => Duration::from_secs(seconds.min(86_400)),
+        };
+        let mut watch = Self {
+            shared: Arc::clone(shared),
+            number,
+            resource: Arc::clone(&target.resource),
+            view,
+            prefix: prefix(&target.resource.id, target.scope()),
+            selection,
+            cursor: state.store.revision(),
+            initial: VecDeque::new(),
+            held_back: Vec::new(),
+            changed: state.store.subscribe(),
+            bookmark_at: query.flag("allowWatchBookmarks").then(|| now + BOOKMARK_PERIOD),
+            ends_at: now + timeout,
+            ended: false,
+        };
+        watch.begin(state, target, asked)?;
+        Ok(watch)
+    }
+
+    fn begin(&mut self, state: &State, target: &Target, asked: Option<u64>) -> Result<(), StatusError> {
+        let current = state.store.revision();
+        let initial_events = target.query.flag("sendInitialEvents");
+        match asked {
+            Some(asked) if asked > current => return Err(too_large(asked, current)),
+            Some(asked) if asked > 0 && !initial_events => {
+                self.cursor = asked;
+                return Ok(());
+            }
+            _ if target.query.has("sendInitialEvents") && !initial_events => return Ok(()),
+            _ => {}
+        }
+        for (_, object) in state.store.list(&self.resource.id, target.scope()) {
+            if self.selection.matches(object) {
+                self.initial.push_back(Event { kind: "ADDED", object: (**object).clone() });
+            }
+        }
+        if initial_events && self.bookmark_at.is_some() {
+            let mut bookmark = self.bookmark();
+            let annotations = json!({"k8s.io/initial-events-end": "true"});
+            meta_mut(&mut bookmark.object).insert("annotations".to_owned(), annotations);
+            self.initial.push_back(bookmark);
+        }
+        Ok(())
+    }
+
+    fn bookmark(&self) -> Event {
+        let object = json!({
+            "kind": self.resource.kind, "apiVersion": self.resource.api_version(),
+            "metadata": {"resourceVersion": self.cursor.to_string()},
+        });
+        Event { kind: "BOOKMARK", object }
+    }
+
+    /// The stream of lines.
+    pub(crate) fn lines(self) -> impl Stream<Item = Bytes> + Send + 'static {
+        futures::stream::unfold(self, |mut watch| async move { watch.next_line().await.map(|line| (line, watch)) })
+    }
+
+    async fn next_line(&mut self) -> Option<Bytes> {
+        loop {
+            if self.ended {
+                return None;
+            }
+            if let Some(line) = self.take_due() {
+                return Some(line);
+            }
+            // Seen before the log is read, so that a change in between wakes the wait below.
+            self.changed.borrow_and_update();
+            match self.next_event() {
+                Ok(Some(event)) => {
+                    if let Some(line) = self.deliver(event).await {
+                        return Some(line);
+                    }
+                }
+                Ok(None) => {
+                    if let Some(event) = self.wait().await
+                        && let Some(line) = self.deliver(event).await
+                    {
+                        return Some(line);
+                    }
+                }
+                Err(error) => return Some(self.end_with(&error)),
+            }
+        }
+    }
+
+    /// Waits for a change, a bookmark's time, a held-back event or the end.
+    async fn wait(&mut self) -> Option<Event> {
+        let due = self.held_back.iter().map(|(at, _)| *at).min();
+        let bookmark = self.bookmark_at.unwrap_or(self.ends_at);
+        let until = bookmark.min(self.ends_at).min(due.unwrap_or(self.ends_at));
+        tokio::select! {
+            biased;
+            changed = self.changed.changed() => {
+                // The sender lives in the shared state that this watch holds: it cannot be gone.
+                self.ended |= changed.is_err();
+                None
+            }
+            () = sleep_until(until) => {
+                let now = Instant::now();
+                if now >= self.ends_at {
+                    self.ended = true;
+                    return None;
+                }
+                if self.bookmark_at.is_some_and(|at| now >= at) {
+                    self.bookmark_at = Some(now + BOOKMARK_PERIOD);
+                    return Some(self.bookmark());
+                }
+                None
+            }
+        }
+    }
+
+    fn take_due(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        let index = self.held_back.iter().position(|(at, _)| *at <= now)?;
+        Some(self.held_back.remove(index).1)
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, StatusError> {
+        if let Some(event) = self.initial.pop_front() {
+            return Ok(Some(event));
+        }
+        let shared = Arc::clone(&self.shared);
+        let state = shared.lock();
+        loop {
+            let (found, reached) = state.store.next_change(&self.prefix, self.cursor).map_err(|_| {
+                StatusError::expired(format!("too old resource version: {} ({})", self.cursor, state.store.revision()))
+            })?;
+            self.cursor = reached;
+            let Some(change) = found else { return Ok(None) };
+            if let Some(event) = self.event_of(&change) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// What a change means to this watch: an object may come into or fall out of its selection.
+    fn event_of(&self, change: &Change) -> Option<Event> {
+        let before = change.old.as_ref().filter(|old| self.selection.matches(old));
+        let after = (!change.removed && self.selection.matches(&change.new)).then_some(&change.new);
+        match (before, after) {
+            (None, None) => None,
+            (None, Some(new)) => Some(Event { kind: "ADDED", object: (**new).clone() }),
+            (Some(_), Some(new)) => Some(Event { kind: "MODIFIED", object: (**new).clone() }),
+            (Some(_), None) if change.removed => Some(Event { kind: "DELETED", object: (*change.new).clone() }),
+            (Some(old), None) => {
+                let mut object = (**old).clone();
+                let revision = Value::from(change.revision.to_string());
+                set_or_remove(meta_mut(&mut object), "resourceVersion", Some(revision));
+                Some(Event { kind: "DELETED", object })
+            }
+        }
+    }
+
+    async fn deliver(&mut self, event: Event) -> Option<Bytes> {
+        let delivery = Delivery {
+            group: &self.resource.group,
+            resource: &self.resource.plural,
+            kind: event.kind,
+            object: &event.object,
+            watch: self.number,
+        };
+        let verdict = self.shared.faults.deliver(&delivery);
+        let shaped = self.view.shape(&self.resource, &event.object);
+        let line = line(event.kind, &shaped);
+        match verdict {
+            Deliver::Pass => Some(line),
+            Deliver::Delay(pause) => {
+                tokio::time::sleep(pause).await;
+                Some(line)
+            }
+            Deliver::HoldBack(pause) => {
+                self.held_back.push((Instant::now() + pause, line));
+                None
+            }
+            Deliver::Drop => None,
+            Deliver::End => {
+                self.ended = true;
+                None
+            }
+            Deliver::Expire => {
+                let text = format!("too old resource version: {} ({})", self.cursor, self.cursor.saturating_add(1));
+                Some(self.end_with(&StatusError::expired(text)))
+            }
+        }
+    }
+
+    fn end_with(&mut self, error: &StatusError) -> Bytes {
+        self.ended = true;
+        line("ERROR", &error.to_value())
+    }
+}
+
+/// One event; `type` comes first, because clients that decode in one pass need it first.
+fn line(kind: &str, object: &Value) -> Bytes {
+    Bytes::from(format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n"))
+}

@@ -1,0 +1,7 @@
+//! The controllers, as pure functions.
+
+pub mod deployment;
+pub mod endpoints;
+pub mod job;
+pub(crate) mod pods;
+pub mod replica_set;

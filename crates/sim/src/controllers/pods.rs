@@ -1,0 +1,67 @@
+//! What controllers want to know of pods.
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// Whether a pod has neither ended nor been deleted.
+pub(crate) fn is_active(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
+    phase != "Succeeded" && phase != "Failed" && pod.metadata.deletion_timestamp.is_none()
+}
+
+/// Since when a pod is ready, if it is.
+pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let ready = conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
+    Some(ready.last_transition_time.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0))
+}
+
+/// When a pod counts as available: at once, later, or not before something else happens.
+pub(crate) enum Available {
+    Now,
+    At(Timestamp),
+    Unknown,
+}
+
+/// Whether a pod has been ready for `min_ready_seconds`.
+pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) -> Available {
+    let Some(since) = ready_since(pod) else { return Available::Unknown };
+    let at = since.saturating_add(SignedDuration::from_secs(i64::from(min_ready_seconds))).unwrap_or(since);
+    if at <= now { Available::Now } else { Available::At(at) }
+}
+
+/// Whether an object's controller is the one with this uid.
+pub(crate) fn is_controlled_by(meta: &ObjectMeta, uid: &str) -> bool {
+    meta.owner_references.iter().flatten().any(|owner| owner.controller == Some(true) && owner.uid == uid)
+}
+
+/// In which order surplus pods go: those that serve least, first.
+///
+/// Unassigned before assigned, pending before unknown before running, unready before ready, then the ones that became
+/// ready last, with more restarts, created last.
+pub(crate) fn deletion_rank(pod: &Pod) -> impl Ord + use<> {
+    let assigned = pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_deref().is_some_and(|node| !node.is_empty()));
+    let status = pod.status.as_ref();
+    let phase = match status.and_then(|status| status.phase.as_deref()).unwrap_or_default() {
+        "Pending" => 0,
+        "Running" => 2,
+        _ => 1,
+    };
+    let ready = ready_since(pod);
+    let restarts = status
+        .and_then(|status| status.container_statuses.as_ref())
+        .map_or(0, |all| all.iter().map(|container| container.restart_count).max().unwrap_or(0));
+    let created = pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0);
+    let latest_first = |time: Timestamp| std::cmp::Reverse(time);
+    let name = pod.metadata.name.clone().unwrap_or_default();
+    (
+        assigned,
+        phase,
+        ready.is_some(),
+        ready.map(latest_first),
+        std::cmp::Reverse(restarts),
+        latest_first(created),
+        name,
+    )
+}
