@@ -36,7 +36,11 @@ fn follow(state: &mut State, change: &Change) {
     if change.key.resource() == "namespaces" && !change.removed {
         empty_namespace(state, change.key.name());
     }
-    if change.removed {
+    if !state.collects_garbage {
+        if change.removed && !change.key.namespace().is_empty() {
+            empty_namespace(state, change.key.namespace());
+        }
+    } else if change.removed {
         after_removal(state, change);
     } else {
         look_at(state, &change.key);

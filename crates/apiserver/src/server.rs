@@ -37,6 +37,9 @@ pub struct Options {
     pub seed: u64,
     /// How many changes are kept for watches and consistent lists; older versions get 410.
     pub log_limit: usize,
+    /// Whether dependents go with their owners. Off where the API alone is looked at: on a real cluster that is the
+    /// work of another program.
+    pub collects_garbage: bool,
     /// Who may interfere.
     pub faults: Arc<dyn Faults>,
 }
@@ -44,7 +47,7 @@ pub struct Options {
 impl Options {
     /// The usual options with a clock.
     pub fn new(clock: Clock) -> Self {
-        Self { clock, seed: 0, log_limit: 10_000, faults: Arc::new(NoFaults) }
+        Self { clock, seed: 0, log_limit: 10_000, collects_garbage: true, faults: Arc::new(NoFaults) }
     }
 }
 
@@ -82,7 +85,7 @@ impl std::fmt::Debug for ApiServer {
 impl ApiServer {
     /// An empty cluster: the usual four namespaces and nothing else.
     pub fn new(options: Options) -> Self {
-        let state = State::new(options.clock, options.seed, options.log_limit);
+        let state = State::new(options.clock, options.seed, options.log_limit, options.collects_garbage);
         let shared = Shared { state: Mutex::new(state), faults: options.faults, watches: AtomicU64::new(0) };
         Self { shared: Arc::new(shared) }
     }
@@ -173,7 +176,11 @@ impl ApiServer {
                 page
             };
             let (kind, version) = view.list_type(&target.resource);
-            let value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
+            let mut value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
+            // Lists of custom resources are encoded without types, so an empty token is spelt out.
+            if target.resource.custom.is_some() && value["metadata"].get("continue").is_none() {
+                value["metadata"]["continue"] = Value::from("");
+            }
             return Ok(answer::json(200, &value));
         }
         let outcome = act(&mut state, parts, body, target)?;

@@ -16,12 +16,18 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) ids: Ids,
     pub(crate) clock: Clock,
+    pub(crate) collects_garbage: bool,
 }
 
 impl State {
-    pub(crate) fn new(clock: Clock, seed: u64, log_limit: usize) -> Self {
-        let mut state =
-            Self { store: Store::new(log_limit), registry: Registry::built_in(), ids: Ids { state: seed }, clock };
+    pub(crate) fn new(clock: Clock, seed: u64, log_limit: usize, collects_garbage: bool) -> Self {
+        let mut state = Self {
+            store: Store::new(log_limit),
+            registry: Registry::built_in(),
+            ids: Ids { state: seed },
+            clock,
+            collects_garbage,
+        };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let mut namespace = json!({
                 "kind": "Namespace", "apiVersion": "v1",

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Parser;
+use tidegate_apiserver::{ApiServer, Options};
 use tidegate_clock::Clock;
 use tidegate_conformance::compare::{Plan, compare};
 use tidegate_conformance::explained;
 use tidegate_conformance::garbage;
 use tidegate_conformance::generate;
-use tidegate_conformance::real::Real;
+use tidegate_conformance::real::{Real, prepare};
 use tidegate_conformance::run::run;
 use tidegate_conformance::subject::{ClientSubject, Subject};
 
@@ -61,15 +62,21 @@ async fn main() -> ExitCode {
 }
 
 async fn perform(cli: Cli) -> anyhow::Result<bool> {
-    if !cli.against_real {
-        bail!("the in-process API is not plugged in yet; compare the real server with itself: --against-real");
-    }
     let real = Real::start().await.context("preparing the real server")?;
     let left = real.subject("left").await?;
-    let right = real.subject("right").await?;
+    let right = if cli.against_real { real.subject("right").await? } else { embedded(cli.garbage).await? };
     let clean = between(&cli, &real, &left, &right).await;
     real.stop().await;
     clean
+}
+
+/// The in-process API, prepared like the real one. The class of sequences without a garbage collector gets none.
+async fn embedded(collects_garbage: bool) -> anyhow::Result<ClientSubject> {
+    let options = Options { collects_garbage, ..Options::new(Clock::system()) };
+    let client = kube::Client::new(ApiServer::new(options), "default");
+    let ours = ClientSubject::new("ours", client);
+    prepare(&ours).await?;
+    Ok(ours)
 }
 
 async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSubject) -> anyhow::Result<bool> {

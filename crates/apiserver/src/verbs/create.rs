@@ -33,8 +33,12 @@ pub(crate) fn create(
     begin(state, &resource, &mut object);
     complete(state, &resource, &mut object, None)?;
     let key = Key::new(&resource.id, &target.namespace, name(&object));
-    if state.store.get(&key).is_some() {
-        return Err(StatusError::already_exists(&resource.group, &resource.plural, key.name()));
+    if let Some(existing) = state.store.get(&key) {
+        let mut taken = StatusError::already_exists(&resource.group, &resource.plural, key.name());
+        if is_terminating(existing) {
+            taken.message = format!("object is being deleted: {}", taken.message);
+        }
+        return Err(taken);
     }
     let now = state.now();
     manage_fields(&resource, &mut object, None, caller, "", &now);

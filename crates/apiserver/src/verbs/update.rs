@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::place_in_namespace;
+use super::create::{create, place_in_namespace};
 use super::prepare::{check_type, complete, manage_fields};
 use super::{Caller, Outcome, not_found};
 use crate::object::{
@@ -18,6 +18,15 @@ use crate::store::Key;
 
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
+/// Kinds whose objects a PUT creates when they are not there.
+const CREATED_BY_UPDATE: [&str; 5] = [
+    "services",
+    "events",
+    "leases.coordination.k8s.io",
+    "roles.rbac.authorization.k8s.io",
+    "rolebindings.rbac.authorization.k8s.io",
+];
+
 /// Replaces an object or its status.
 pub(crate) fn update(
     state: &mut State,
@@ -30,7 +39,12 @@ pub(crate) fn update(
     check_name(&object, &target.name)?;
     place_in_namespace(&resource, &target.namespace, &mut object)?;
     let key = Key::new(&resource.id, &target.namespace, &target.name);
-    let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
+    let Some(existing) = state.store.get(&key).cloned() else {
+        if target.subresource.is_empty() && CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
+            return create(state, target, object, caller);
+        }
+        return Err(not_found(&resource, &target.name));
+    };
     let given_uid = uid(&object);
     if !given_uid.is_empty() && given_uid != uid(&existing) {
         let text = format!(
