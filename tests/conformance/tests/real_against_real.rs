@@ -14,12 +14,12 @@ async fn a_real_server_does_not_differ_from_itself_in_another_namespace() {
     assert!(collected.is_clean(), "{collected}");
 
     real.retire_controllers().await.unwrap();
-    let report = compare(&left, &right, &Plan { shrink: false, ..Plan::seeds(0..120) }).await;
+    let report = compare(&left, &right, &Plan { shrink: false, ..Plan::seeds(0..400) }).await;
     real.stop().await;
     assert!(report.is_clean(), "{report}");
-    assert_eq!(report.passed, 120);
-    assert!(report.requests > 1_200, "{}", report.totals());
-    assert!(report.events > 100, "{}", report.totals());
+    assert_eq!(report.passed, 400);
+    assert!(report.requests > 4_000, "{}", report.totals());
+    assert!(report.events > 400, "{}", report.totals());
     let codes: std::collections::BTreeSet<u16> = report.topics.keys().map(|(_, code)| *code).collect();
     for wanted in [200, 201, 400, 404, 405, 406, 409, 415, 422, 429, 500] {
         assert!(codes.contains(&wanted), "no request was answered with {wanted}: {codes:?}");
