@@ -17,5 +17,5 @@ fn a_broken_rule_is_named_with_file_and_line() {
     assert_eq!(found("crates/a/src/b.rs", "tokio::select! {\n    biased;").len(), 0);
     assert_eq!(found("crates/a/src/b.rs", "value[\"a\"].take()").len(), 1);
     assert_eq!(found("crates/a/src/lib.rs", "fn main() {}").len(), 2);
-    assert_eq!(found("docs/a.md", "see /work/x").len(), 1);
+    assert_eq!(found("docs/a.md", "see /root/x").len(), 1);
 }
