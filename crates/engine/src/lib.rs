@@ -6,4 +6,6 @@
 //! This crate must never do I/O, read a clock, draw a random number, log, or name tokio or kube. What it needs is
 //! passed in, what it decides is returned, and every hold says what it waits for.
 
+pub mod counts;
 pub mod phase;
+pub mod steps;

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tidegate_api::raw::Raw;
-use tidegate_api::rollout::Rollout;
+use tidegate_api::rollout::{CanaryStrategy, Rollout};
+use tidegate_engine::counts::{self, SetSize, Situation, Weights};
 use tidegate_engine::phase::{self, TemplateSource};
 
 /// One line of a vector file: fields by name, as raw JSON, because some hashes depend on the very text.
@@ -24,10 +25,13 @@ pub enum Table {
     Validation,
     /// `rollout`, `phase`, `message`, `calculated`.
     Phase,
+    /// Sizes, weights and a strategy; `want`, `desiredWeight`.
+    CanaryReplicas,
 }
 
 /// Every kind we answer.
-pub(crate) const TABLES: [Table; 4] = [Table::PodTemplateHash, Table::StepHash, Table::Validation, Table::Phase];
+pub(crate) const TABLES: [Table; 5] =
+    [Table::PodTemplateHash, Table::StepHash, Table::Validation, Table::Phase, Table::CanaryReplicas];
 
 impl Table {
     /// The name reports print.
@@ -37,6 +41,7 @@ impl Table {
             Self::StepHash => "step hash",
             Self::Validation => "validation",
             Self::Phase => "phase",
+            Self::CanaryReplicas => "canary replicas",
         }
     }
 
@@ -46,6 +51,7 @@ impl Table {
             Self::PodTemplateHash | Self::StepHash => &["hash"],
             Self::Validation => &["errors"],
             Self::Phase => &["phase", "message", "calculated"],
+            Self::CanaryReplicas => &["want", "desiredWeight"],
         }
     }
 
@@ -55,6 +61,17 @@ impl Table {
             Self::PodTemplateHash => &["template", "collisionCount"],
             Self::StepHash => &["canary"],
             Self::Validation | Self::Phase => &["rollout"],
+            Self::CanaryReplicas => &[
+                "replicas",
+                "canary",
+                "currentStepIndex",
+                "abort",
+                "promoteFull",
+                "stableRS",
+                "canaryRS",
+                "oldRS",
+                "currentWeights",
+            ],
         }
     }
 
@@ -99,8 +116,57 @@ impl Table {
                     "calculated": [calculated.phase, calculated.message],
                 }))
             }
+            Self::CanaryReplicas => {
+                let sizes: Sizes = parse(&whole(row))?;
+                Ok(sizes.answer())
+            }
         }
     }
+}
+
+/// A row of the table of canary sizes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sizes {
+    replicas: i32,
+    canary: CanaryStrategy,
+    current_step_index: Option<i32>,
+    abort: bool,
+    promote_full: bool,
+    #[serde(rename = "stableRS")]
+    stable: Option<[i32; 2]>,
+    #[serde(rename = "canaryRS")]
+    new: Option<[i32; 2]>,
+    #[serde(rename = "oldRS")]
+    old: Option<[i32; 2]>,
+    current_weights: Option<[i32; 2]>,
+}
+
+impl Sizes {
+    fn answer(&self) -> Value {
+        let size = |[spec, available]: [i32; 2]| SetSize { spec, actual: spec, available };
+        let at = Situation {
+            replicas: self.replicas,
+            canary: &self.canary,
+            step_index: self.current_step_index,
+            abort: self.abort,
+            is_full: self.promote_full,
+            new: self.new.map(size),
+            stable: self.stable.map(size),
+            others: self.old.map(size).into_iter().collect(),
+        };
+        let weights = self.current_weights.map(|[canary, stable]| Weights { canary, stable });
+        let is_routed = self.canary.traffic_routing.is_some();
+        let want = if is_routed { counts::routed_target(&at, weights) } else { counts::next_basic(&at) };
+        let weight = if is_routed { counts::routed_desired_weight(&at) } else { at.step_weight() };
+        json!({"want": {"canary": want.canary, "stable": want.stable}, "desiredWeight": weight})
+    }
+}
+
+/// A row as one JSON object again.
+fn whole(row: &Row) -> Box<RawValue> {
+    // Rows were read from text that was JSON; writing them again cannot fail.
+    serde_json::value::to_raw_value(row).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 #[derive(Deserialize)]
