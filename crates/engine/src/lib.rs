@@ -1,11 +1,65 @@
 //! The pure decision engine.
 //!
-//! Today it answers one question, [`phase`]: what to tell people about a Rollout. The planner, `plan(observed, now)
-//! -> writes, status, events, wake-up, reasons`, belongs here as well.
+//! ```text
+//!   Observed ──▶ plan(observed, now) ──▶ Plan { actions in order, status, events, wake_at, waiting_for }
+//!
+//!   planner.rs      the order of one look: validity, ownership, the new ReplicaSet, pauses, then the strategy
+//!   canary/  blue_green/    one strategy each: services, traffic, sizes, status
+//!   counts/         how many pods, as arithmetic on a few numbers
+//!   steps.rs        what a canary step asks for
+//!   template/       pod templates: what is injected, and when two mean the same pod
+//!   analysis/  experiment/  AnalysisRuns and Experiments of a Rollout
+//!   persist.rs  conditions.rs  progress.rs  duration.rs  phase.rs    the status
+//!   scale.rs  scale_down.rs  history.rs  restart.rs  metadata.rs     ReplicaSets and pods
+//! ```
 //!
 //! This crate must never do I/O, read a clock, draw a random number, log, or name tokio or kube. What it needs is
 //! passed in, what it decides is returned, and every hold says what it waits for.
 
+mod analysis;
+mod blue_green;
+mod canary;
+mod collision;
+mod conditions;
 pub mod counts;
+mod duration;
+mod experiment;
+mod history;
+mod invalid;
+mod metadata;
+mod new_set;
+mod observed;
+mod pass;
+mod pause;
+mod paused_conditions;
+mod persist;
 pub mod phase;
+mod plan;
+mod planner;
+mod progress;
+mod promotion;
+mod restart;
+mod rollback;
+mod scale;
+mod scale_down;
+mod services;
+mod sets;
+pub mod status_patch;
 pub mod steps;
+mod template;
+mod undriven;
+mod unsupported;
+mod waiting;
+mod workload;
+
+pub use collision::{after_collision, after_failed_create, is_as_good};
+pub use new_set::owner_reference;
+pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};
+pub use plan::{
+    Action, Event, ManagedRoute, ManagedRoutes, MetadataEdit, Plan, SetEdit, SetId, Severity, StatusChange, Traffic,
+    Write,
+};
+pub use planner::plan;
+pub use restart::needs_pods;
+pub use unsupported::routers;
+pub use waiting::Waiting;

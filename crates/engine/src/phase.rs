@@ -5,6 +5,8 @@ use tidegate_api::rollout::{BlueGreenStrategy, CanaryStrategy, Rollout, RolloutS
 use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
 
+use crate::progress::UNSUPPORTED;
+
 /// A phase and why it is that one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
@@ -83,7 +85,7 @@ fn degraded(status: &RolloutStatus) -> Option<Phase> {
         if found.kind.text() == condition::INVALID_SPEC {
             return Some(Phase::new(phase::DEGRADED, format!("{}: {message}", condition::INVALID_SPEC)));
         }
-        matches!(why, reason::ROLLOUT_ABORTED | reason::PROGRESS_DEADLINE_EXCEEDED)
+        matches!(why, reason::ROLLOUT_ABORTED | reason::PROGRESS_DEADLINE_EXCEEDED | UNSUPPORTED)
             .then(|| Phase::new(phase::DEGRADED, format!("{why}: {message}")))
     })
 }

@@ -166,6 +166,26 @@ fn check_requirement(path: &str, requirement: &LabelSelectorRequirement) -> Vec<
     errors
 }
 
+/// A selector in the form of the query parameter: `app=shop,tier in (a,b)`, keys in order.
+pub fn text(selector: &LabelSelector) -> String {
+    let exact = selector.match_labels.iter().flatten().map(|(key, value)| (key.as_str(), format!("{key}={value}")));
+    let further = selector.match_expressions.items().iter().map(|requirement| {
+        let key = requirement.key.text();
+        let mut values: Vec<&str> = requirement.values.items().iter().map(String::as_str).collect();
+        values.sort_unstable();
+        let text = match requirement.operator.text() {
+            "In" => format!("{key} in ({})", values.join(",")),
+            "NotIn" => format!("{key} notin ({})", values.join(",")),
+            "Exists" => key.to_owned(),
+            _ => format!("!{key}"),
+        };
+        (key, text)
+    });
+    let mut parts: Vec<(&str, String)> = exact.chain(further).collect();
+    parts.sort_by(|a, b| a.0.cmp(b.0));
+    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
+}
+
 /// Whether labels fit a selector. An absent selector fits nothing, an empty one everything.
 pub fn matches(selector: Option<&LabelSelector>, labels: &BTreeMap<String, String>) -> bool {
     let Some(selector) = selector else { return false };

@@ -1,15 +1,18 @@
 //! What we read of objects that are not ours.
 //!
 //! A view keeps the metadata and the few fields somebody here asks for; the rest is dropped when the object is
-//! read. Views are for reading only: whoever changes such an object edits its JSON, so that nothing gets lost.
+//! read. Views are for reading only: whoever changes such an object sends a patch, so that nothing gets lost. The
+//! ReplicaSet is the exception: its spec is small, kept whole, and written back whole.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ObjectMeta;
 use crate::raw::Raw;
 use crate::values::{LabelSelector, Time};
+use crate::wire::wire;
 
 /// A condition in the status of a built-in kind.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -28,7 +31,7 @@ pub struct Condition {
     pub last_transition_time: Option<Time>,
 }
 
-/// A ReplicaSet.
+/// A ReplicaSet. The one object here that is written from its view, so nothing of it may be dropped.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ReplicaSet {
@@ -40,18 +43,30 @@ pub struct ReplicaSet {
     pub status: ReplicaSetStatus,
 }
 
-/// What a ReplicaSet asks for.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ReplicaSetSpec {
-    /// Pods; the API server always sets it.
-    pub replicas: Option<i32>,
-    /// Seconds a pod must be ready before it counts as available.
-    pub min_ready_seconds: i32,
-    /// Which pods belong to it.
-    pub selector: Option<LabelSelector>,
-    /// The pod to run.
-    pub template: Option<Raw>,
+impl Serialize for ReplicaSet {
+    /// Writes what a client may write: everything but the status.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("apiVersion", "apps/v1")?;
+        map.serialize_entry("kind", "ReplicaSet")?;
+        map.serialize_entry("metadata", &self.metadata)?;
+        map.serialize_entry("spec", &self.spec)?;
+        map.end()
+    }
+}
+
+wire! {
+    /// What a ReplicaSet asks for.
+    pub struct ReplicaSetSpec {
+        /// Pods; the API server always sets it.
+        "replicas" replicas: i32,
+        /// Seconds a pod must be ready before it counts as available.
+        "minReadySeconds" min_ready_seconds: i32,
+        /// Which pods belong to it.
+        "selector" selector: LabelSelector,
+        /// The pod to run.
+        "template" template: Raw,
+    }
 }
 
 /// What a ReplicaSet has.

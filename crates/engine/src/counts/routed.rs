@@ -50,17 +50,12 @@ fn source(at: &Situation<'_>) -> Source {
         return Source::Weight(at.max_weight());
     }
     let keeps_scale_on_abort = at.canary.abort_scale_down_delay_seconds == Some(0);
-    if !at.abort || keeps_scale_on_abort {
-        if let Some(scale) = steps::scale_at(at.canary, at.step_index) {
-            if let Some(count) = scale.replicas {
-                return Source::Fixed(count);
-            }
-            if let Some(weight) = scale.weight {
-                return Source::Weight(weight);
-            }
-        }
+    let scale = steps::scale_at(at.canary, at.step_index).filter(|_| !at.abort || keeps_scale_on_abort);
+    match scale.map(|scale| (scale.replicas, scale.weight)) {
+        Some((Some(count), _)) => Source::Fixed(count),
+        Some((None, Some(weight))) => Source::Weight(weight),
+        _ => Source::Weight(desired_weight(at)),
     }
-    Source::Weight(desired_weight(at))
 }
 
 /// The weight the canary should have pods for, apart from `setCanaryScale` and full promotion.

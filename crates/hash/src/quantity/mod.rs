@@ -62,6 +62,12 @@ impl Quantity {
         Self { value: self.value.clone().round_away_from_zero(MILLI), family: self.family, written: None }
     }
 
+    /// The canonical text of the value alone: quantities that are equal print alike, however they were written.
+    #[must_use]
+    pub fn decimal_text(&self) -> String {
+        Self { value: self.value.clone(), family: Family::Decimal, written: None }.to_string()
+    }
+
     /// Whether this is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {

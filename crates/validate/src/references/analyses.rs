@@ -124,6 +124,22 @@ impl<'a> Collected<'a> {
     }
 }
 
+/// The templates that references lead to, nested ones too, namespaced ones first: what a run is merged from.
+///
+/// # Errors
+/// A template that is missing or includes itself.
+pub fn templates<'a>(
+    references: &'a [AnalysisTemplateRef],
+    found: &'a Found,
+) -> Result<Vec<&'a AnalysisTemplateSpec>, FieldError> {
+    let mut collected = Collected::default();
+    collected.follow("spec.templates", references, found, &mut Vec::new());
+    match collected.errors.first() {
+        Some(error) => Err(error.clone()),
+        None => Ok(collected.all().map(|(_, spec)| *spec).collect()),
+    }
+}
+
 pub(super) fn missing(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
     analyses(rollout).iter().flat_map(|analysis| Collected::of(analysis, found).errors).collect()
 }

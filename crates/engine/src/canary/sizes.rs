@@ -1,0 +1,103 @@
+//! The sizes of the ReplicaSets of a canary.
+
+use tidegate_api::defaults::SCALE_DOWN_DELAY_SECONDS;
+use tidegate_api::rollout::CanaryStrategy;
+use tidegate_api::view::ReplicaSet;
+
+use crate::counts::{self, Counts, Weights};
+use crate::pass::{Pass, plain_weights};
+use crate::sets::SetFacts;
+
+impl<'a> Pass<'a> {
+    /// Sizes one set per look: stable first, then the new one, then old ones; says whether one changes.
+    pub(super) fn size_canary_sets(&mut self, canary: &'a CanaryStrategy) -> bool {
+        if self.is_halted() {
+            return false;
+        }
+        let delay = self.abort_delay(canary);
+        if let Some(new) = self.sets.new
+            && delay.is_none()
+        {
+            self.remove_deadline(new);
+        }
+        if let Some(stable) = self.sets.distinct_stable() {
+            self.remove_deadline(stable);
+            // Sized by the weights that are stored: it never shrinks in the look that moves its traffic away.
+            let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+            let target = self.next_counts(canary, plain_weights(stored)).stable;
+            if self.scale(stable, target, false) {
+                return true;
+            }
+        }
+        if let Some(new) = self.sets.new {
+            let scaled = self.size_new_canary(canary, new, delay);
+            self.scale_workload_progressively();
+            if scaled {
+                return true;
+            }
+        }
+        self.scale_down_old_canaries(canary)
+    }
+
+    fn size_new_canary(&mut self, canary: &'a CanaryStrategy, new: &'a ReplicaSet, delay: Option<AbortDelay>) -> bool {
+        let held = match delay {
+            Some(AbortDelay::Forever) => Some(self.scale(new, new.spec_replicas(), true)),
+            Some(AbortDelay::Seconds(seconds)) => self.hold_aborted_set(new, seconds),
+            None => None,
+        };
+        held.unwrap_or_else(|| {
+            let target = self.next_counts(canary, plain_weights(self.weights.as_ref())).canary;
+            self.scale(new, target, false)
+        })
+    }
+
+    fn next_counts(&self, canary: &'a CanaryStrategy, weights: Option<Weights>) -> Counts {
+        let at = self.situation(canary);
+        if canary.traffic_routing.is_some() { counts::routed_target(&at, weights) } else { counts::next_basic(&at) }
+    }
+
+    /// Whether and how long the canary of an aborted update keeps its pods.
+    fn abort_delay(&self, canary: &CanaryStrategy) -> Option<AbortDelay> {
+        if !self.is_aborted() || self.sets.distinct_stable().is_none() || canary.traffic_routing.is_none() {
+            return None;
+        }
+        match canary.abort_scale_down_delay_seconds {
+            Some(0) => Some(AbortDelay::Forever),
+            Some(seconds) => Some(AbortDelay::Seconds(seconds)),
+            None if canary.dynamic_stable_scale == Some(true) => None,
+            None => Some(AbortDelay::Seconds(SCALE_DOWN_DELAY_SECONDS)),
+        }
+    }
+
+    /// Whether both sets have the size the current step asks for.
+    pub(super) fn is_at_desired_counts(&self, canary: &'a CanaryStrategy, weights: Option<Weights>) -> bool {
+        let at = self.situation(canary);
+        let is_routed = canary.traffic_routing.is_some();
+        let goal = if is_routed { counts::routed_target(&at, weights) } else { counts::basic_target(&at) };
+        if !counts::threshold_is_met(canary, at.new, goal.canary) {
+            return false;
+        }
+        if is_routed && canary.dynamic_stable_scale == Some(true) {
+            return true;
+        }
+        // With a threshold some new pods may be missing, and then the stable set may not shrink all the way.
+        let has_threshold = !is_routed && canary.replica_progress_threshold.is_some();
+        let stable_goal = if has_threshold { counts::next_basic(&at).stable } else { goal.stable };
+        let is_stable_sized = match self.sets.stable {
+            Some(stable) if self.sets.distinct_stable().is_none() => stable.size().spec == stable.size().actual,
+            Some(stable) => stable.size().spec == stable_goal && stable.size().actual == stable_goal,
+            None => false,
+        };
+        let old_pods: i32 = at.others.iter().map(|set| set.available).sum();
+        is_stable_sized && (is_routed || old_pods == 0)
+    }
+}
+
+/// What holds the canary of an aborted update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AbortDelay {
+    /// It keeps its pods.
+    Forever,
+    /// It keeps them for so long after the stable set is complete.
+    Seconds(i32),
+}

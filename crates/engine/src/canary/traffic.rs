@@ -1,0 +1,237 @@
+//! The traffic a canary should get, as a value for whatever router there is.
+
+use std::collections::BTreeMap;
+
+use tidegate_api::names::annotations;
+use tidegate_api::rollout::{CanaryStrategy, TrafficWeights, WeightDestination};
+use tidegate_api::wire::{Items, Text};
+
+use crate::counts::{self, share_down};
+use crate::pass::{Pass, plain_weights};
+use crate::plan::{Event, ManagedRoute, ManagedRoutes, Traffic, Write};
+use crate::services::Check;
+use crate::sets::SetFacts;
+use crate::steps::{self, StepKind};
+use crate::unsupported;
+use crate::waiting::Waiting;
+
+/// Seconds between two questions to a router that has not confirmed the weights.
+const VERIFY_SECONDS: i64 = tidegate_api::defaults::VERIFY_RETRY_SECONDS as i64;
+
+/// The weight and what goes with it.
+struct Wanted {
+    weight: i32,
+    keeps_routes: bool,
+    with_experiments: bool,
+    /// Where the canary Service belongs now that the update is given up.
+    canary_service_to_stable: bool,
+}
+
+impl Wanted {
+    fn plain(weight: i32) -> Self {
+        Self { weight, keeps_routes: false, with_experiments: false, canary_service_to_stable: false }
+    }
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn route_traffic(&mut self, canary: &'a CanaryStrategy) {
+        let routing = canary.traffic_routing.as_ref();
+        if routing.is_none_or(|routing| unsupported::routers(routing).is_empty()) {
+            self.weights = None;
+            return;
+        }
+        let wanted = self.wanted_weight(canary);
+        if wanted.canary_service_to_stable {
+            self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
+        }
+        if !self.stable_can_carry(canary, wanted.weight) {
+            return;
+        }
+        let additional = if wanted.with_experiments { self.experiment_destinations(canary) } else { Vec::new() };
+        let stored = self.weights.clone();
+        let canary_hash = match (&stored, self.is_rolling_back_dynamically()) {
+            (Some(weights), true) => {
+                weights.canary.as_ref().map_or("", |found| found.pod_template_hash.text()).to_owned()
+            }
+            _ => self.sets.new_hash().to_owned(),
+        };
+        let stable_hash = self.sets.stable.map_or("", SetFacts::hash).to_owned();
+        let stored_weight = plain_weights(stored.as_ref()).map_or(0, |weights| weights.canary);
+        let is_empty = self.sets.new.is_none_or(|new| new.available() == 0);
+        let max_weight = canary.max_traffic_weight_or_default();
+        self.act(Write::Route(Box::new(Traffic {
+            canary_weight: wanted.weight,
+            max_weight,
+            canary_hash: canary_hash.clone(),
+            stable_hash: stable_hash.clone(),
+            additional: additional.clone(),
+            routes: if wanted.keeps_routes { self.managed_routes(canary) } else { ManagedRoutes::None },
+            weight_before_hash: is_empty && stored_weight > 0,
+        })));
+        self.record_weights(canary, wanted.weight, canary_hash, stable_hash, additional);
+    }
+
+    /// The weight of the canary, by the first row that applies.
+    fn wanted_weight(&self, canary: &'a CanaryStrategy) -> Wanted {
+        let is_dynamic = canary.dynamic_stable_scale == Some(true);
+        let max = canary.max_traffic_weight_or_default();
+        if self.is_rolling_back_dynamically() {
+            return Wanted::plain(self.shrinking_weight(canary));
+        }
+        if self.is_fully_promoted() {
+            return Wanted::plain(0);
+        }
+        if self.is_aborted() {
+            let weight = self.shrinking_weight(canary);
+            return Wanted { canary_service_to_stable: !is_dynamic || weight == 0, ..Wanted::plain(weight) };
+        }
+        let available = self.sets.new.map_or(0, SetFacts::available);
+        if available == 0 {
+            return Wanted { with_experiments: true, ..Wanted::plain(0) };
+        }
+        if self.old.promote_full == Some(true) {
+            let stored = plain_weights(self.weights.as_ref()).map_or(0, |weights| weights.canary);
+            let carried = if self.replicas() > 0 { share_down(max, available, self.replicas()).min(max) } else { 0 };
+            return Wanted::plain(if is_dynamic { carried } else { stored });
+        }
+        let stepping =
+            |weight| Wanted { weight, keeps_routes: true, with_experiments: true, canary_service_to_stable: false };
+        if canary.steps.items().is_empty() {
+            return Wanted::plain(0);
+        }
+        if !self.is_at_desired_counts(canary, None) {
+            return stepping(steps::weight_before(canary, self.old.current_step_index));
+        }
+        match steps::weight_at(canary, self.old.current_step_index) {
+            Some(weight) => stepping(if self.old.abort == Some(true) { 0 } else { weight }),
+            None => Wanted { keeps_routes: true, ..Wanted::plain(max) },
+        }
+    }
+
+    /// The weight while an update is taken back: never more than before, never more away from the canary than the
+    /// stable set can carry.
+    fn shrinking_weight(&self, canary: &'a CanaryStrategy) -> i32 {
+        let is_dynamic = canary.dynamic_stable_scale == Some(true);
+        let (Some(_), Some(stable)) = (self.sets.new, self.sets.stable) else { return 0 };
+        if !is_dynamic || self.replicas() <= 0 {
+            return 0;
+        }
+        let at = self.situation(canary);
+        let max = canary.max_traffic_weight_or_default();
+        let wanted = counts::routed_desired_weight(&at);
+        let carried = share_down(max, stable.available(), self.replicas());
+        let by_stable = (max - carried).max(0);
+        let Some(current) = plain_weights(self.weights.as_ref()).map(|weights| weights.canary) else {
+            return by_stable.max(wanted);
+        };
+        if wanted <= 0 {
+            by_stable.min(current)
+        } else if carried < max - wanted {
+            current
+        } else {
+            wanted.min(current)
+        }
+    }
+
+    /// Whether the stable set has the pods for what it is about to get; if not, traffic stays where it is.
+    fn stable_can_carry(&mut self, canary: &CanaryStrategy, weight: i32) -> bool {
+        let Some(stable) = self.sets.stable else { return false };
+        let max = canary.max_traffic_weight_or_default().max(1);
+        let needed = share_down(max - weight, self.replicas(), max);
+        let size = stable.size();
+        if size.available >= needed
+            || (canary.replica_progress_threshold.is_some() && counts::threshold_is_met(canary, Some(size), needed))
+        {
+            return true;
+        }
+        self.wait(Waiting::StableCapacity { available: size.available, needed });
+        false
+    }
+
+    /// Header and mirror routes as the steps so far leave them; the first revision has nothing to route around.
+    fn managed_routes(&self, canary: &CanaryStrategy) -> ManagedRoutes {
+        let revision = self.rollout.metadata.annotations.as_ref().and_then(|all| all.get(annotations::REVISION));
+        if revision.and_then(|text| text.parse::<i64>().ok()).is_none_or(|revision| revision <= 1) {
+            return ManagedRoutes::None;
+        }
+        let all = canary.steps.items();
+        let reached = steps::current(canary, self.old.current_step_index).map_or(all.len(), |(index, _)| index + 1);
+        let mut routes = BTreeMap::new();
+        for step in &all[..reached] {
+            match steps::kind(step) {
+                StepKind::SetHeaderRoute(route) if route.matches.items().is_empty() => {
+                    routes.remove(route.name.text());
+                }
+                StepKind::SetHeaderRoute(route) => {
+                    routes.insert(route.name.text().to_owned(), ManagedRoute::Header(route.clone()));
+                }
+                StepKind::SetMirrorRoute(route) if route.matches.items().is_empty() => {
+                    routes.remove(route.name.text());
+                }
+                StepKind::SetMirrorRoute(route) => {
+                    routes.insert(route.name.text().to_owned(), ManagedRoute::Mirror(route.clone()));
+                }
+                _ => {}
+            }
+        }
+        ManagedRoutes::These(routes)
+    }
+
+    fn record_weights(
+        &mut self,
+        canary: &'a CanaryStrategy,
+        weight: i32,
+        canary_hash: String,
+        stable_hash: String,
+        additional: Vec<WeightDestination>,
+    ) {
+        let max = canary.max_traffic_weight_or_default();
+        let extra: i32 = additional.iter().map(|found| found.weight.unwrap_or_default()).sum();
+        let destination = |weight: i32, service: &Option<String>, hash: String| WeightDestination {
+            weight: Some(weight),
+            service_name: service.clone().filter(|name| !name.is_empty()),
+            pod_template_hash: Some(hash).filter(|hash| !hash.is_empty()),
+            ..WeightDestination::default()
+        };
+        let mut weights = TrafficWeights {
+            canary: Some(destination(weight, &canary.canary_service, canary_hash)),
+            stable: Some(destination(max - weight - extra, &canary.stable_service, stable_hash)),
+            additional: (!additional.is_empty()).then_some(additional),
+            ..TrafficWeights::default()
+        };
+        let old = self.weights.clone();
+        let is_same = old.as_ref().is_some_and(|old| {
+            (&old.canary, &old.stable, &old.additional) == (&weights.canary, &weights.stable, &weights.additional)
+        });
+        if !is_same && let Some(text) = change_text(old.as_ref(), &weights) {
+            self.events.push(Event::normal("TrafficWeightUpdated", format!("Traffic weight updated {text}")));
+        }
+        weights.verified = self.seen.routes.verified;
+        if weights.verified == Some(false) {
+            self.wake(self.after_seconds(VERIFY_SECONDS));
+            self.wait(Waiting::Verification { weight });
+        }
+        self.weights = Some(weights);
+    }
+}
+
+/// What changed, in words; nothing when only hashes did.
+fn change_text(old: Option<&TrafficWeights>, new: &TrafficWeights) -> Option<String> {
+    let weight = |weights: &TrafficWeights| weights.canary.as_ref().and_then(|found| found.weight).unwrap_or_default();
+    let mut parts = Vec::new();
+    match old.map(weight) {
+        None => parts.push(format!("to {}", weight(new))),
+        Some(before) if before != weight(new) => parts.push(format!("from {before} to {}", weight(new))),
+        Some(_) => {}
+    }
+    let old_extra = old.map_or(&[][..], |old| old.additional.items());
+    if old_extra != new.additional.items() {
+        let list = new
+            .additional
+            .items()
+            .iter()
+            .map(|found| format!("{} {}", found.service_name.text(), found.weight.unwrap_or_default()));
+        parts.push(format!("additional: [{}]", list.collect::<Vec<_>>().join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}

@@ -1,0 +1,93 @@
+//! What a plan is made from: everything the controller has seen, taken at one moment.
+
+use std::collections::BTreeSet;
+
+use tidegate_api::analysis::AnalysisRun;
+use tidegate_api::experiment::Experiment;
+use tidegate_api::raw::Raw;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::values::LabelSelector;
+use tidegate_api::view::{Pod, ReplicaSet};
+use tidegate_validate::references::Found;
+
+/// Everything seen of one Rollout.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The Rollout as it is stored.
+    pub rollout: Rollout,
+    /// What its `workloadRef` leads to.
+    pub workload: SeenWorkload,
+    /// ReplicaSets of its namespace that carry the hash label and are its own or nobody's.
+    pub replica_sets: Vec<ReplicaSet>,
+    /// Services, templates, routes it names.
+    pub found: Found,
+    /// AnalysisRuns it owns.
+    pub analysis_runs: Vec<AnalysisRun>,
+    /// Experiments it owns.
+    pub experiments: Vec<Experiment>,
+    /// Names of AnalysisRuns and Experiments in its namespace that belong to somebody else.
+    pub taken_names: BTreeSet<String>,
+    /// Its pods; only looked for when [`needs_pods`](crate::needs_pods) says so.
+    pub pods: Vec<Pod>,
+    /// What the routers say.
+    pub routes: SeenRoutes,
+    /// Routers this controller can drive.
+    pub drives: BTreeSet<Router>,
+}
+
+/// What `spec.workloadRef` leads to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SeenWorkload {
+    /// There is no reference, or nobody has looked.
+    #[default]
+    None,
+    /// It was found.
+    Found(Workload),
+    /// It was not; the text says why.
+    Missing(String),
+}
+
+/// A workload that lends its pod template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its pod template.
+    pub template: Raw,
+    /// Its selector, used when the Rollout has none.
+    pub selector: Option<LabelSelector>,
+    /// Its generation.
+    pub generation: i64,
+    /// Its size, if it is a Deployment.
+    pub replicas: Option<i32>,
+}
+
+/// What the routers say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenRoutes {
+    /// Whether the weights last set have arrived; none when the router cannot tell.
+    pub verified: Option<bool>,
+    /// Pod template hashes that some route or subset still names.
+    pub referenced: BTreeSet<String>,
+}
+
+/// A kind of traffic router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Router {
+    /// Istio.
+    Istio,
+    /// NGINX ingress controller.
+    Nginx,
+    /// AWS load balancer.
+    Alb,
+    /// Service Mesh Interface.
+    Smi,
+    /// Ambassador.
+    Ambassador,
+    /// AWS App Mesh.
+    AppMesh,
+    /// Traefik.
+    Traefik,
+    /// Apache APISIX.
+    Apisix,
+    /// Anything else.
+    Plugin,
+}

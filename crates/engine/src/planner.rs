@@ -1,0 +1,203 @@
+//! The order of one look at a Rollout.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tidegate_api::raw::Raw;
+use tidegate_api::rollout::{Rollout, RolloutStatus};
+use tidegate_api::values::LabelSelector;
+use tidegate_api::view::ReplicaSet;
+use tidegate_api::wire::Text;
+use tidegate_validate::references;
+use tidegate_validate::references::workload::WorkloadKind;
+use tidegate_validate::spec;
+
+use crate::invalid;
+use crate::new_set::{self, Hashes};
+use crate::observed::{Observed, SeenWorkload};
+use crate::pass::{CurrentRuns, Pass};
+use crate::pause::PauseChange;
+use crate::plan::{Action, Plan, Write};
+use crate::sets::{self, Claim, SetFacts, Sets};
+use crate::unsupported;
+
+/// What to do about a Rollout now.
+///
+/// The same input gives the same plan. A plan that is carried out, or cut off after any of its writes, leads to a state
+/// from which the next plan goes on.
+pub fn plan(seen: &Observed, now: Timestamp) -> Plan {
+    let rollout = &seen.rollout;
+    if rollout.metadata.deletion_timestamp.is_some() {
+        return Plan::default();
+    }
+    let unset = RolloutStatus::default();
+    let old = rollout.status.as_ref().unwrap_or(&unset);
+    let in_force = match in_force(seen) {
+        Ok(in_force) => in_force,
+        Err(problem) => return invalid::plan(seen, old, now, &problem),
+    };
+    let (own, claims) = claims(seen, &in_force.selector);
+    if !claims.is_empty() {
+        return Plan { actions: claims, ..Plan::default() };
+    }
+    let mut sorted = own.clone();
+    sorted.sort_by(|a, b| (a.created(), a.name()).cmp(&(b.created(), b.name())));
+    let new = new_set::find(&sorted, &in_force.template, &in_force.hashes);
+    let mut pass = Pass {
+        seen,
+        now,
+        rollout,
+        old,
+        template: &in_force.template,
+        selector: &in_force.selector,
+        sets: Sets::new(own, new, old.stable_rs.text()),
+        steps_hash: in_force.steps_hash.clone(),
+        revision: new.and_then(SetFacts::revision).unwrap_or(0),
+        pause: PauseChange::default(),
+        weights: old.canary.as_ref().and_then(|state| state.weights.clone()),
+        restarted_at: old.restarted_at.clone(),
+        runs: CurrentRuns::default(),
+        experiment: None,
+        switched_active: None,
+        keeps_controller_pause: false,
+        creation_error: None,
+        events: Vec::new(),
+        plan: Plan::default(),
+    };
+    pass.look(&in_force.hashes.current);
+    match pass.creation_error.take() {
+        Some(problem) => invalid::plan(seen, old, now, &problem),
+        None => pass.plan,
+    }
+}
+
+/// What a Rollout really asks for, once its references are followed.
+struct InForce {
+    template: Value,
+    selector: LabelSelector,
+    hashes: Hashes,
+    steps_hash: String,
+}
+
+/// Follows references and checks the whole; the error is the text users read.
+fn in_force(seen: &Observed) -> Result<InForce, String> {
+    let rollout = &seen.rollout;
+    let (template, selector) = template_and_selector(seen)?;
+    let workload = match &seen.workload {
+        SeenWorkload::Found(workload) if rollout.spec.workload_ref.is_some() => {
+            Some(spec::Workload { template: workload.template.clone(), selector: workload.selector.clone() })
+        }
+        _ => None,
+    };
+    if let Some(error) = spec::check(rollout, workload.as_ref()).first() {
+        return Err(error.to_string());
+    }
+    if let Some(error) = references::check(rollout, Some(&template), &seen.found).first() {
+        return Err(error.to_string());
+    }
+    let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
+    let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");
+    let current = tidegate_hash::pod_template_hash(template.as_raw_value(), collisions).map_err(bad_template)?;
+    let older = tidegate_hash::pod_template_hash_with_null_timestamp(template.as_raw_value(), collisions).ok();
+    Ok(InForce {
+        template: template.to_value(),
+        selector,
+        hashes: Hashes { current, older },
+        steps_hash: steps_hash(rollout)?,
+    })
+}
+
+fn steps_hash(rollout: &Rollout) -> Result<String, String> {
+    let Some(canary) = rollout.spec.canary().filter(|_| rollout.spec.blue_green().is_none()) else {
+        return Ok(String::new());
+    };
+    let steps = canary.steps.as_ref().and_then(|steps| serde_json::value::to_raw_value(steps).ok());
+    tidegate_hash::step_hash(steps.as_deref())
+        .map_err(|error| format!("spec.strategy.canary.steps: Invalid value: {error}"))
+}
+
+fn template_and_selector(seen: &Observed) -> Result<(Raw, LabelSelector), String> {
+    let spec = &seen.rollout.spec;
+    let own_selector = || spec.selector.clone().unwrap_or_default();
+    let Some(reference) = &spec.workload_ref else {
+        return Ok((spec.template.clone().unwrap_or_else(|| Raw::from(&Value::Null)), own_selector()));
+    };
+    if has_metadata(spec.template.as_ref()) {
+        return Err("template must be empty for workload reference rollout".to_owned());
+    }
+    WorkloadKind::of(reference).map_err(|error| error.to_string())?;
+    match &seen.workload {
+        SeenWorkload::Found(workload) => {
+            let selector = spec.selector.clone().or_else(|| workload.selector.clone()).unwrap_or_default();
+            Ok((workload.template.clone(), selector))
+        }
+        SeenWorkload::Missing(problem) => Err(problem.clone()),
+        SeenWorkload::None => {
+            let (kind, name) = (reference.kind.text(), reference.name.text());
+            Err(format!("spec.workloadRef: {kind} {name:?} has not been looked for yet"))
+        }
+    }
+}
+
+/// A template counts as given when it has labels or annotations.
+fn has_metadata(template: Option<&Raw>) -> bool {
+    let template = template.map(Raw::to_value).unwrap_or_default();
+    let has = |name: &str| {
+        let entries = template.pointer(&format!("/metadata/{name}")).and_then(Value::as_object);
+        entries.is_some_and(|entries| !entries.is_empty())
+    };
+    has("labels") || has("annotations")
+}
+
+/// The ReplicaSets that are ours, and the writes that settle the ownership of others.
+fn claims<'a>(seen: &'a Observed, selector: &LabelSelector) -> (Vec<&'a ReplicaSet>, Vec<Action>) {
+    let mut own = Vec::new();
+    let mut actions = Vec::new();
+    let mut act = |write| actions.push(Action { write, events: Vec::new() });
+    for set in &seen.replica_sets {
+        match sets::claim(&seen.rollout, selector, set) {
+            Claim::Ours => own.push(set),
+            Claim::Release => act(Write::Release(set.id())),
+            Claim::Adopt => act(Write::Adopt(set.id())),
+            Claim::Ignore => {}
+        }
+    }
+    (own, actions)
+}
+
+impl Pass<'_> {
+    fn look(&mut self, hash: &str) {
+        if let Some(field) = unsupported::field(self.rollout, &self.seen.drives) {
+            self.undriven_pass(field);
+            return;
+        }
+        self.note_workload_generation();
+        if self.sets.new.is_none() {
+            self.create_new_set(hash);
+            return;
+        }
+        if self.spec().replicas.is_none() {
+            self.act(Write::SetDefaultReplicas(tidegate_api::defaults::REPLICAS));
+            return;
+        }
+        if self.is_fully_promoted() && self.is_aborted() {
+            self.pause.remove_abort();
+        }
+        if self.sync_paused_conditions() {
+            return;
+        }
+        let scales = self.is_scaling_event();
+        match (self.blue_green(), self.canary()) {
+            (Some(strategy), _) if scales => self.blue_green_scaling_pass(strategy),
+            (Some(strategy), _) => self.blue_green_pass(strategy),
+            (None, Some(strategy)) if scales && !self.is_halted() => self.canary_scaling_pass(strategy),
+            (None, Some(strategy)) => self.canary_pass(strategy),
+            (None, None) => {}
+        }
+    }
+
+    /// Whether `spec.replicas` changed since the two sets that matter were sized.
+    fn is_scaling_event(&self) -> bool {
+        let sized = [self.sets.new, self.sets.stable].into_iter().flatten().filter(|set| set.spec_replicas() > 0);
+        sized.into_iter().filter_map(SetFacts::desired_replicas).any(|seen| seen != self.replicas())
+    }
+}

@@ -1,0 +1,39 @@
+//! The moment in which the new ReplicaSet becomes the stable one.
+
+use tidegate_api::names::{completion_status, reason};
+use tidegate_api::rollout::RolloutStatus;
+use tidegate_api::wire::Text;
+
+use crate::pass::Pass;
+use crate::plan::Event;
+
+impl Pass<'_> {
+    /// Makes the new set the stable one, for the reason given.
+    pub(crate) fn promote(&mut self, status: &mut RolloutStatus, why: String) {
+        self.pause.clear();
+        self.pause.remove_abort();
+        let was_full = self.old.promote_full == Some(true);
+        status.promote_full = None;
+        self.scale_workload_after_success();
+        if status.stable_rs == status.current_pod_hash {
+            return;
+        }
+        if self.canary().is_some_and(|canary| canary.ping_pong.is_some())
+            && let Some(state) = &mut status.canary
+        {
+            let flipped = if state.stable_ping_pong.text() == "ping" { "pong" } else { "ping" };
+            state.stable_ping_pong = Some(flipped.to_owned());
+        }
+        let how = if was_full { completion_status::FAST_PROMOTED } else { completion_status::PROMOTED };
+        if let Some(duration) = &mut status.duration
+            && duration.finished_at.is_none()
+        {
+            duration.completion_status.get_or_insert_with(|| how.to_owned());
+        }
+        status.stable_rs.clone_from(&status.current_pod_hash);
+        let revision = self.revision;
+        let hash = status.current_pod_hash.text();
+        let message = format!("Rollout completed update to revision {revision} ({hash}): {why}");
+        self.events.push(Event::normal(reason::ROLLOUT_COMPLETED, message));
+    }
+}
