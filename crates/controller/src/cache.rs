@@ -1,0 +1,114 @@
+//! What is watched.
+
+use tidegate_api::ObjectMeta;
+use tidegate_api::analysis::{AnalysisRun, AnalysisTemplate, ClusterAnalysisTemplate};
+use tidegate_api::experiment::Experiment;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::view::{ReplicaSet, Service};
+use tidegate_api::wire::{Items, Text};
+use tidegate_runtime::{Index, Key, Store};
+use tidegate_validate::references::service_roles;
+
+/// Objects by the uid of their controller.
+pub(crate) const BY_OWNER: &str = "owner";
+/// Rollouts by `namespace/name` of the Services they name.
+pub(crate) const BY_SERVICE: &str = "service";
+/// Rollouts by `namespace/name` of the AnalysisTemplates they name; cluster ones have no namespace.
+pub(crate) const BY_TEMPLATE: &str = "template";
+/// Rollouts by kind and `namespace/name` of the workload they name.
+pub(crate) const BY_WORKLOAD: &str = "workload";
+
+/// All caches.
+#[derive(Clone)]
+pub(crate) struct Cache {
+    pub rollouts: Store<Rollout>,
+    pub replica_sets: Store<ReplicaSet>,
+    pub services: Store<Service>,
+    pub analysis_runs: Store<AnalysisRun>,
+    pub experiments: Store<Experiment>,
+    pub templates: Store<AnalysisTemplate>,
+    pub cluster_templates: Store<ClusterAnalysisTemplate>,
+}
+
+/// The controller of an object.
+pub(crate) fn controller_of(metadata: &ObjectMeta) -> Option<&tidegate_api::OwnerReference> {
+    metadata.owner_references.as_deref()?.iter().find(|owner| owner.controller == Some(true))
+}
+
+fn owner_uid(metadata: &ObjectMeta) -> Vec<String> {
+    controller_of(metadata).map(|owner| owner.uid.clone()).into_iter().collect()
+}
+
+fn in_namespace_of(rollout: &Rollout, name: &str) -> String {
+    Key::new(rollout.metadata.namespace.text(), name).to_string()
+}
+
+fn service_keys(rollout: &Rollout) -> Vec<String> {
+    let named = service_roles(rollout).into_iter().map(|role| in_namespace_of(rollout, role.name));
+    named.collect()
+}
+
+fn template_keys(rollout: &Rollout) -> Vec<String> {
+    let spec = &rollout.spec;
+    let steps = spec.canary().map_or(&[][..], |canary| canary.steps.items());
+    let background = spec.canary().and_then(|canary| canary.analysis.as_ref());
+    let promotion = spec
+        .blue_green()
+        .into_iter()
+        .flat_map(|strategy| [strategy.pre_promotion_analysis.as_ref(), strategy.post_promotion_analysis.as_ref()]);
+    let once = steps.iter().filter_map(|step| step.analysis.as_ref()).chain(promotion.flatten());
+    let references = once
+        .flat_map(|analysis| analysis.templates.items())
+        .chain(background.into_iter().flat_map(|analysis| analysis.templates.items()));
+    references
+        .map(|reference| match reference.cluster_scope {
+            Some(true) => reference.template_name.text().to_owned(),
+            _ => in_namespace_of(rollout, reference.template_name.text()),
+        })
+        .collect()
+}
+
+/// How a workload is found: kind and key.
+pub(crate) fn workload_key(kind: &str, key: &Key) -> String {
+    format!("{kind} {key}")
+}
+
+fn workload_keys(rollout: &Rollout) -> Vec<String> {
+    let reference = rollout.spec.workload_ref.iter();
+    reference
+        .map(|found| {
+            let key = Key::new(rollout.metadata.namespace.text(), found.name.text());
+            workload_key(found.kind.text(), &key)
+        })
+        .collect()
+}
+
+impl Cache {
+    pub(crate) fn new() -> Self {
+        Self {
+            rollouts: Store::new(&[
+                Index { name: BY_SERVICE, of: service_keys },
+                Index { name: BY_TEMPLATE, of: template_keys },
+                Index { name: BY_WORKLOAD, of: workload_keys },
+            ]),
+            replica_sets: Store::new(&[Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) }]),
+            services: Store::new(&[]),
+            analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }]),
+            experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }]),
+            templates: Store::new(&[]),
+            cluster_templates: Store::new(&[]),
+        }
+    }
+
+    pub(crate) async fn wait_until_synced(&self, with_cluster_templates: bool) {
+        self.rollouts.wait_until_synced().await;
+        self.replica_sets.wait_until_synced().await;
+        self.services.wait_until_synced().await;
+        self.analysis_runs.wait_until_synced().await;
+        self.experiments.wait_until_synced().await;
+        self.templates.wait_until_synced().await;
+        if with_cluster_templates {
+            self.cluster_templates.wait_until_synced().await;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Tells people, through core/v1 Events, without ever holding a Rollout back.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+use tidegate_api::ObjectMeta;
+use tidegate_api::kind::API_VERSION;
+use tidegate_api::wire::Text;
+use tidegate_clock::Clock;
+use tidegate_engine::{Event, Severity};
+use tokio::sync::mpsc;
+
+/// Events that may wait to be sent; more are dropped, because nothing may wait for them.
+const MOST_WAITING: usize = 1000;
+/// Events that are remembered, so that the same one again only raises a number.
+const MOST_REMEMBERED: usize = 4096;
+/// Where events come from, as users filter them.
+const COMPONENT: &str = "rollouts-controller";
+
+struct Told {
+    namespace: String,
+    name: String,
+    uid: String,
+    version: String,
+    event: Event,
+    at: Timestamp,
+}
+
+/// Takes events to be told.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    queue: mpsc::Sender<Told>,
+    clock: Clock,
+}
+
+impl Recorder {
+    /// A recorder and the task that sends.
+    pub(crate) fn new(client: Client, clock: Clock) -> (Self, impl Future<Output = ()>) {
+        let (queue, waiting) = mpsc::channel(MOST_WAITING);
+        (Self { queue, clock }, send(client, waiting))
+    }
+
+    /// Tells about a Rollout.
+    pub(crate) fn tell(&self, about: &ObjectMeta, event: &Event) {
+        let told = Told {
+            namespace: about.namespace.text().to_owned(),
+            name: about.name.text().to_owned(),
+            uid: about.uid.text().to_owned(),
+            version: about.resource_version.text().to_owned(),
+            event: event.clone(),
+            at: self.clock.now(),
+        };
+        // A full queue drops the event: telling is never worth waiting for.
+        let _ = self.queue.try_send(told);
+    }
+}
+
+/// What makes two events the same one.
+type Same = (String, String, String);
+
+async fn send(client: Client, mut waiting: mpsc::Receiver<Told>) {
+    let mut remembered: BTreeMap<Same, (String, u32)> = BTreeMap::new();
+    // Names are moments, and each moment names one event.
+    let mut last_name = 0;
+    while let Some(told) = waiting.recv().await {
+        let same = (told.uid.clone(), told.event.reason.clone(), told.event.message.clone());
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &told.namespace, &resource);
+        if let Some((name, count)) = remembered.get_mut(&same) {
+            *count = count.saturating_add(1);
+            let patch = json!({"count": *count, "lastTimestamp": seconds(told.at)});
+            let params = PatchParams { field_manager: Some(COMPONENT.to_owned()), ..PatchParams::default() };
+            if api.patch(name, &params, &Patch::Merge(&patch)).await.is_ok() {
+                continue;
+            }
+            remembered.remove(&same);
+        }
+        last_name = told.at.as_nanosecond().max(last_name + 1);
+        let name = format!("{}.{last_name:x}", told.name);
+        let params = PostParams { field_manager: Some(COMPONENT.to_owned()), ..PostParams::default() };
+        let Ok(object) = serde_json::from_value(body(&told, &name)) else { continue };
+        // An event that cannot be told is lost: nothing else may suffer from it.
+        if let Ok(made) = api.create(&params, &object).await {
+            if remembered.len() >= MOST_REMEMBERED {
+                remembered.pop_first();
+            }
+            remembered.insert(same, (made.metadata.name.unwrap_or(name), 1));
+        }
+    }
+}
+
+fn seconds(at: Timestamp) -> String {
+    tidegate_api::values::Time::from(at).0
+}
+
+fn body(told: &Told, name: &str) -> serde_json::Value {
+    let severity = match told.event.severity {
+        Severity::Normal => "Normal",
+        Severity::Warning => "Warning",
+    };
+    json!({
+        "apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": name, "namespace": told.namespace},
+        "involvedObject": {
+            "apiVersion": API_VERSION, "kind": "Rollout", "namespace": told.namespace, "name": told.name,
+            "uid": told.uid, "resourceVersion": told.version,
+        },
+        "type": severity, "reason": told.event.reason, "message": told.event.message,
+        "source": {"component": COMPONENT}, "reportingComponent": COMPONENT, "reportingInstance": "",
+        "firstTimestamp": seconds(told.at), "lastTimestamp": seconds(told.at), "count": 1,
+    })
+}

@@ -1,0 +1,135 @@
+//! Carries out plans. The only code that writes.
+
+mod children;
+mod pods;
+mod replica_sets;
+mod rollout;
+
+pub(crate) use pods::views;
+
+use kube::api::{Api, PatchParams, PostParams};
+use kube::{Client, Resource};
+use serde_json::Value;
+use tidegate_clock::Clock;
+use tidegate_engine::{Event, Observed, Plan, Write};
+use tidegate_runtime::Key;
+
+use crate::cache::Cache;
+use crate::error::LookError;
+use crate::events::Recorder;
+use crate::uncertain::{Kind, Uncertain};
+
+/// The name under which all writes are recorded; drift rules of GitOps tools know it.
+pub(crate) const FIELD_MANAGER: &str = "rollouts-controller";
+
+/// Writes for one controller.
+#[derive(Clone)]
+pub(crate) struct Executor {
+    pub client: Client,
+    pub clock: Clock,
+    pub cache: Cache,
+    pub events: Recorder,
+    pub uncertain: Uncertain,
+}
+
+/// One plan being carried out.
+pub(super) struct Execution<'a> {
+    executor: &'a Executor,
+    seen: &'a Observed,
+    /// The pods the plan was made from, whole.
+    pods: &'a [Value],
+    key: Key,
+}
+
+fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+fn post_params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+/// Whether the whole plan was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All of it.
+    Done,
+    /// Some evictions were refused by disruption budgets; the status must wait.
+    Refused,
+}
+
+impl Executor {
+    /// Carries out a plan, write by write; the first failure ends it.
+    pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Outcome, LookError> {
+        let key = Key::of(&seen.rollout.metadata);
+        let execution = Execution { executor: self, seen, pods, key };
+        let mut refused = false;
+        for action in &plan.actions {
+            match execution.write(&action.write).await? {
+                Outcome::Done => execution.tell(&action.events),
+                Outcome::Refused => refused = true,
+            }
+        }
+        if refused {
+            return Ok(Outcome::Refused);
+        }
+        if let Some(change) = &plan.status {
+            execution.write_status(&change.status).await?;
+            execution.tell(&change.events);
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Execution<'_> {
+    fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = kube::core::NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.executor.client.clone(), &self.key.namespace)
+    }
+
+    fn key_of(&self, name: &str) -> Key {
+        Key::new(self.key.namespace.clone(), name)
+    }
+
+    fn tell(&self, events: &[Event]) {
+        for event in events {
+            self.executor.events.tell(&self.seen.rollout.metadata, event);
+        }
+    }
+
+    /// Remembers that a write may or may not have had its effect, and passes the error on.
+    fn failed(&self, verb: &'static str, kind: Kind, name: &str, error: kube::Error) -> LookError {
+        let object = self.key_of(name);
+        self.executor.uncertain.add(&self.key, kind, &object);
+        LookError::api(verb, kind.name(), &object, error)
+    }
+
+    async fn write(&self, write: &Write) -> Result<Outcome, LookError> {
+        match write {
+            Write::Adopt(set) => self.adopt(set).await?,
+            Write::Release(set) => self.release(set).await?,
+            Write::CreateSet(set) => self.create_set(set).await?,
+            Write::EditSet { name, edit } => self.edit_set(name, edit).await?,
+            Write::SetDeadline { name, deadline } => self.set_deadline(name, *deadline).await?,
+            Write::DeleteSet(set) => self.delete_set(set).await?,
+            Write::SetRevision(revision) => self.set_revision(*revision).await?,
+            Write::SetDefaultReplicas(replicas) => self.set_replicas(*replicas).await?,
+            Write::SetWorkloadGeneration(generation) => self.set_workload_generation(generation).await?,
+            Write::SwitchService { name, hash, marks } => self.switch_service(name, hash, *marks).await?,
+            Write::ScaleWorkload { name, replicas } => self.scale_workload(name, *replicas).await?,
+            Write::Evict { pod } => return self.evict(pod).await,
+            Write::EditPod { pod, edit } => self.edit_pod(pod, edit).await?,
+            Write::CreateAnalysisRun(run) => self.create_run(run).await?,
+            Write::CreateExperiment(experiment) => self.create_experiment(experiment).await?,
+            Write::TerminateAnalysisRun(name) => self.terminate_run(name).await?,
+            Write::TerminateExperiment(name) => self.terminate_experiment(name).await?,
+            Write::DeleteAnalysisRun(name) => self.delete_run(name).await?,
+            Write::DeleteExperiment(name) => self.delete_experiment(name).await?,
+            Write::Route(_) => return Err(LookError::NoRouter(self.key.clone())),
+        }
+        Ok(Outcome::Done)
+    }
+}

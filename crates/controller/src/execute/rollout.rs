@@ -1,0 +1,89 @@
+//! Writes of the Rollout itself, its Services and its workload.
+
+use kube::api::{Api, DynamicObject, Patch};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+use tidegate_api::names::{annotations, labels};
+use tidegate_api::rollout::{Rollout, RolloutStatus};
+use tidegate_api::view::Service;
+use tidegate_engine::status_patch;
+use tidegate_runtime::Key;
+
+use super::{Execution, patch_params, post_params};
+use crate::error::LookError;
+use crate::uncertain::Kind;
+
+impl Execution<'_> {
+    fn rollout_failed(&self, verb: &'static str, error: kube::Error) -> LookError {
+        self.failed(verb, Kind::Rollout, &self.key.name, error)
+    }
+
+    /// The Rollout as we last know it: our own writes of this plan included.
+    fn latest(&self) -> Rollout {
+        let known = self.executor.cache.rollouts.get(&self.key);
+        known.map_or_else(|| self.seen.rollout.clone(), |known| (*known).clone())
+    }
+
+    async fn replace(&self, rollout: &Rollout) -> Result<(), LookError> {
+        let answer = self.api::<Rollout>().replace(&self.key.name, &post_params(), rollout).await;
+        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("update", error))?);
+        Ok(())
+    }
+
+    pub(super) async fn set_revision(&self, revision: i64) -> Result<(), LookError> {
+        let mut rollout = self.latest();
+        let own = rollout.metadata.annotations.get_or_insert_default();
+        own.insert(annotations::REVISION.to_owned(), revision.to_string());
+        self.replace(&rollout).await
+    }
+
+    pub(super) async fn set_replicas(&self, replicas: i32) -> Result<(), LookError> {
+        let mut rollout = self.latest();
+        rollout.spec.replicas = Some(replicas);
+        self.replace(&rollout).await
+    }
+
+    pub(super) async fn set_workload_generation(&self, generation: &str) -> Result<(), LookError> {
+        let patch = json!({"metadata": {"annotations": {annotations::WORKLOAD_GENERATION: generation}}});
+        let answer = self.api::<Rollout>().patch(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
+        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        Ok(())
+    }
+
+    /// Sends only the fields that differ, without a version: what people change at the same time stays.
+    pub(super) async fn write_status(&self, status: &RolloutStatus) -> Result<(), LookError> {
+        let Some(patch) = status_patch::between(self.seen.rollout.status.as_ref(), status) else { return Ok(()) };
+        let answer = self.api::<Rollout>().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
+        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        Ok(())
+    }
+
+    pub(super) async fn switch_service(&self, name: &str, hash: &str, marks: bool) -> Result<(), LookError> {
+        let mut patch = json!({"spec": {"selector": {labels::POD_TEMPLATE_HASH: hash}}});
+        if marks {
+            patch["metadata"] = json!({"annotations": {annotations::MANAGED_BY: self.key.name}});
+        }
+        let answer = self.api::<Service>().patch(name, &patch_params(), &Patch::Strategic(&patch)).await;
+        let service = answer.map_err(|error| self.failed("patch", Kind::Service, name, error))?;
+        self.executor.cache.services.put_own(service);
+        Ok(())
+    }
+
+    /// Reads and writes the Deployment whole: nothing of it is ours but its size.
+    pub(super) async fn scale_workload(&self, name: &str, replicas: i32) -> Result<(), LookError> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment"));
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.executor.client.clone(), &self.key.namespace, &resource);
+        let key = Key::new(self.key.namespace.clone(), name);
+        let failed = |verb, error| LookError::api(verb, "Deployment", &key, error);
+        let mut deployment = api.get(name).await.map_err(|error| failed("get", error))?;
+        let Some(spec) = deployment.data.get_mut("spec").and_then(serde_json::Value::as_object_mut) else {
+            return Ok(());
+        };
+        if spec.insert("replicas".to_owned(), replicas.into()) == Some(replicas.into()) {
+            return Ok(());
+        }
+        api.replace(name, &post_params(), &deployment).await.map_err(|error| failed("update", error))?;
+        Ok(())
+    }
+}

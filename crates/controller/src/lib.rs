@@ -1,0 +1,26 @@
+//! The Rollout controller: what was seen becomes a plan, a plan becomes writes.
+//!
+//! ```text
+//!   cache.rs + triggers.rs   what is watched, and which Rollouts a change concerns
+//!   observe.rs               caches ──▶ engine::Observed, all at one moment
+//!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
+//!   execute/                 the only code that writes
+//!   services.rs              Services that no Rollout names any more
+//! ```
+//!
+//! This crate must never decide about a Rollout: that is the engine's. It writes nothing that a plan does not say, and
+//! nothing after a write of the same plan has failed.
+
+mod cache;
+mod controller;
+mod error;
+mod events;
+mod execute;
+mod observe;
+mod reconcile;
+mod services;
+mod triggers;
+mod uncertain;
+mod workloads;
+
+pub use controller::{Options, run};

@@ -1,0 +1,153 @@
+//! From caches to what a plan is made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
+use tidegate_api::analysis::AnalysisTemplateSpec;
+use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
+use tidegate_api::view::Service;
+use tidegate_api::wire::{Items, Text};
+use tidegate_engine::{Observed, needs_pods};
+use tidegate_runtime::Key;
+use tidegate_validate::labels;
+use tidegate_validate::references::{Found, Lookup, service_roles};
+
+use crate::cache::{BY_OWNER, controller_of};
+use crate::controller::Shared;
+use crate::error::LookError;
+use crate::execute::views;
+
+/// What was seen, and the pods whole for whoever has to write them.
+pub(crate) struct Sight {
+    pub seen: Observed,
+    pub pods: Vec<Value>,
+}
+
+/// Takes everything a plan for this Rollout needs.
+pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight, LookError> {
+    let cache = &shared.executor.cache;
+    let uid = rollout.metadata.uid.text();
+    let namespace = rollout.metadata.namespace.text();
+    let mut seen = Observed {
+        workload: match &rollout.spec.workload_ref {
+            Some(reference) => shared.workloads.look_up(
+                &shared.executor.client,
+                shared.options.namespace.as_deref(),
+                namespace,
+                reference,
+                &shared.workload_changed,
+            )?,
+            None => tidegate_engine::SeenWorkload::None,
+        },
+        replica_sets: own_or_orphaned_sets(shared, uid, namespace),
+        found: found(shared, rollout),
+        analysis_runs: cache.analysis_runs.find(BY_OWNER, uid).iter().map(|run| (**run).clone()).collect(),
+        experiments: cache.experiments.find(BY_OWNER, uid).iter().map(|found| (**found).clone()).collect(),
+        taken_names: taken_names(shared, uid, namespace),
+        drives: shared.options.drives.clone(),
+        rollout: rollout.clone(),
+        ..Observed::default()
+    };
+    let pods = if needs_pods(&seen, shared.executor.clock.now_seconds()) {
+        list_pods(shared, &seen).await?
+    } else {
+        Vec::new()
+    };
+    seen.pods = views(&pods);
+    Ok(Sight { seen, pods })
+}
+
+/// Our own sets, and those of nobody that carry our label: whether they fit is the engine's to say.
+fn own_or_orphaned_sets(shared: &Shared, uid: &str, namespace: &str) -> Vec<tidegate_api::view::ReplicaSet> {
+    let all = shared.executor.cache.replica_sets.within(namespace);
+    let concerns_us = |set: &tidegate_api::view::ReplicaSet| match controller_of(&set.metadata) {
+        Some(owner) => owner.uid == uid,
+        None => true,
+    };
+    all.iter().filter(|set| concerns_us(set)).map(|set| (**set).clone()).collect()
+}
+
+fn taken_names(shared: &Shared, uid: &str, namespace: &str) -> BTreeSet<String> {
+    let is_foreign = |metadata: &tidegate_api::ObjectMeta| controller_of(metadata).is_none_or(|owner| owner.uid != uid);
+    let cache = &shared.executor.cache;
+    let runs = cache.analysis_runs.within(namespace);
+    let experiments = cache.experiments.within(namespace);
+    let runs = runs.iter().filter(|run| is_foreign(&run.metadata)).filter_map(|run| run.metadata.name.clone());
+    let experiments = experiments.iter().filter(|found| is_foreign(&found.metadata));
+    runs.chain(experiments.filter_map(|found| found.metadata.name.clone())).collect()
+}
+
+fn found(shared: &Shared, rollout: &Rollout) -> Found {
+    let namespace = rollout.metadata.namespace.text();
+    let cache = &shared.executor.cache;
+    let mut services: BTreeMap<String, Lookup<Service>> = BTreeMap::new();
+    for role in service_roles(rollout) {
+        let looked = match cache.services.get(&Key::new(namespace, role.name)) {
+            Some(service) => Lookup::Found((*service).clone()),
+            None => Lookup::Missing(format!("service \"{}\" not found", role.name)),
+        };
+        services.insert(role.name.to_owned(), looked);
+    }
+    let mut found = Found { services, ..Found::default() };
+    for references in template_references(rollout) {
+        follow(shared, namespace, references, &mut found);
+    }
+    found
+}
+
+fn template_references(rollout: &Rollout) -> Vec<&[AnalysisTemplateRef]> {
+    let spec = &rollout.spec;
+    let mut lists = Vec::new();
+    if let Some(canary) = spec.canary() {
+        let steps = canary.steps.items().iter();
+        lists.extend(steps.filter_map(|step| step.analysis.as_ref()).map(|analysis| analysis.templates.items()));
+        lists.extend(canary.analysis.iter().map(|analysis| analysis.templates.items()));
+    }
+    if let Some(strategy) = spec.blue_green() {
+        let both = [strategy.pre_promotion_analysis.as_ref(), strategy.post_promotion_analysis.as_ref()];
+        lists.extend(both.into_iter().flatten().map(|analysis| analysis.templates.items()));
+    }
+    lists
+}
+
+/// Looks for templates and for those they name; one that was looked for is not looked for again, so circles end.
+fn follow(shared: &Shared, namespace: &str, references: &[AnalysisTemplateRef], found: &mut Found) {
+    let cache = &shared.executor.cache;
+    for reference in references {
+        let name = reference.template_name.text();
+        let is_cluster = reference.cluster_scope == Some(true);
+        let looked = if is_cluster { &mut found.cluster_templates } else { &mut found.templates };
+        if looked.contains_key(name) {
+            continue;
+        }
+        let spec: Option<AnalysisTemplateSpec> = if is_cluster {
+            cache.cluster_templates.get(&Key::new("", name)).map(|template| template.spec.clone())
+        } else {
+            cache.templates.get(&Key::new(namespace, name)).map(|template| template.spec.clone())
+        };
+        let nested = spec.as_ref().and_then(|spec| spec.templates.clone()).unwrap_or_default();
+        let kind = if is_cluster { "ClusterAnalysisTemplate" } else { "AnalysisTemplate" };
+        let missing = || Lookup::Missing(format!("{kind} '{name}' not found"));
+        looked.insert(name.to_owned(), spec.map_or_else(missing, Lookup::Found));
+        follow(shared, namespace, &nested, found);
+    }
+}
+
+/// Pods are not watched: they are looked at only when a plan is about them.
+async fn list_pods(shared: &Shared, seen: &Observed) -> Result<Vec<Value>, LookError> {
+    let namespace = seen.rollout.metadata.namespace.text();
+    let own = seen.rollout.spec.selector.as_ref();
+    let lent = match &seen.workload {
+        tidegate_engine::SeenWorkload::Found(workload) => workload.selector.as_ref(),
+        _ => None,
+    };
+    let Some(selector) = own.or(lent) else { return Ok(Vec::new()) };
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+    let api: Api<DynamicObject> = Api::namespaced_with(shared.executor.client.clone(), namespace, &resource);
+    let params = ListParams::default().labels(&labels::text(selector));
+    let key = Key::of(&seen.rollout.metadata);
+    let pods = api.list(&params).await.map_err(|error| LookError::api("list pods of", "Rollout", &key, error))?;
+    Ok(pods.items.into_iter().filter_map(|pod| serde_json::to_value(pod).ok()).collect())
+}

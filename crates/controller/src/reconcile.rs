@@ -1,0 +1,144 @@
+//! One look at one Rollout.
+
+use std::time::Duration;
+
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use tidegate_api::ObjectMeta;
+use tidegate_api::analysis::AnalysisRun;
+use tidegate_api::experiment::Experiment;
+use tidegate_api::names::{condition, phase, reason};
+use tidegate_api::rollout::Rollout;
+use tidegate_api::values::Time;
+use tidegate_api::view::{ReplicaSet, Service};
+use tidegate_api::wire::Text;
+use tidegate_engine::plan;
+use tidegate_runtime::{Key, Store, Stored, Undecodable};
+
+use crate::controller::Shared;
+use crate::error::LookError;
+use crate::execute::{FIELD_MANAGER, Outcome};
+use crate::observe::observe;
+use crate::uncertain::Kind;
+
+/// How long a refused eviction waits.
+const REFUSED_RETRY: Duration = Duration::from_secs(30);
+/// How long a cache that is being filled is waited for.
+const SYNC_RETRY: Duration = Duration::from_millis(100);
+
+/// When to look again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// When something changes.
+    OnChange,
+    /// Soon: something was written, and the next plan may go on from there. Writing over and over gets slower.
+    Soon,
+    /// Also after this long.
+    After(Duration),
+}
+
+/// Looks at a Rollout and does what the plan says.
+pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookError> {
+    let executor = &shared.executor;
+    for (kind, object) in executor.uncertain.of(key) {
+        read_again(shared, key, kind, &object).await?;
+    }
+    let rollout = match executor.cache.rollouts.stored(key) {
+        None => {
+            executor.uncertain.forget(key);
+            return Ok(Next::OnChange);
+        }
+        Some(Stored::Bad(bad)) => {
+            tell_undecodable(shared, key, &bad).await?;
+            return Ok(Next::OnChange);
+        }
+        Some(Stored::Good(rollout)) => rollout,
+    };
+    let sight = match observe(shared, &rollout).await {
+        Err(LookError::NotSynced(_)) => return Ok(Next::After(SYNC_RETRY)),
+        result => result?,
+    };
+    let plan = plan(&sight.seen, executor.clock.now_seconds());
+    let outcome = executor.execute(&sight.seen, &sight.pods, &plan).await?;
+    if outcome == Outcome::Done && (!plan.actions.is_empty() || plan.status.is_some()) {
+        return Ok(Next::Soon);
+    }
+    let wake = plan.wake_at.map(|at| executor.clock.until(at));
+    Ok(match (outcome, wake) {
+        (Outcome::Refused, wake) => Next::After(wake.map_or(REFUSED_RETRY, |wake| wake.min(REFUSED_RETRY))),
+        (Outcome::Done, Some(wake)) => Next::After(wake),
+        (Outcome::Done, None) => Next::OnChange,
+    })
+}
+
+/// Reads an object whose state is not known for sure.
+async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) -> Result<(), LookError> {
+    let cache = &shared.executor.cache;
+    match kind {
+        Kind::Rollout => read_into::<Rollout>(shared, &cache.rollouts, kind, object).await?,
+        Kind::ReplicaSet => read_into::<ReplicaSet>(shared, &cache.replica_sets, kind, object).await?,
+        Kind::Service => read_into::<Service>(shared, &cache.services, kind, object).await?,
+        Kind::AnalysisRun => read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?,
+        Kind::Experiment => read_into::<Experiment>(shared, &cache.experiments, kind, object).await?,
+    }
+    shared.executor.uncertain.remove(rollout, kind, object);
+    Ok(())
+}
+
+async fn read_into<K>(shared: &Shared, store: &Store<K>, kind: Kind, key: &Key) -> Result<(), LookError>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + serde::de::DeserializeOwned,
+{
+    let api: Api<K> = Api::namespaced(shared.executor.client.clone(), &key.namespace);
+    match api.get_opt(&key.name).await {
+        Ok(Some(found)) => {
+            store.put_own(found);
+        }
+        Ok(None) => {
+            let known = store.get(key);
+            if let Some(uid) = known.as_ref().and_then(|known| known.meta().uid.as_deref()) {
+                store.remove_own(key, uid);
+            }
+        }
+        // An object that is there but cannot be read will be told of by the watch.
+        Err(kube::Error::SerdeError(_)) => {}
+        Err(error) => return Err(LookError::api("get", kind.name(), key, error)),
+    }
+    Ok(())
+}
+
+/// A Rollout that does not fit its type gets a condition that says so, once per generation.
+async fn tell_undecodable(shared: &Shared, key: &Key, bad: &Undecodable) -> Result<(), LookError> {
+    let metadata: &ObjectMeta = &bad.metadata;
+    let version = (metadata.uid.text().to_owned(), metadata.generation.unwrap_or_default());
+    if !shared.told_undecodable(key, version) {
+        return Ok(());
+    }
+    let message = format!("The Rollout \"{}\" is invalid: {}", key.name, bad.problem);
+    let now = Time::from(shared.executor.clock.now_seconds());
+    let patch = json!({"status": {
+        "phase": phase::DEGRADED,
+        "message": format!("{}: {message}", condition::INVALID_SPEC),
+        "observedGeneration": metadata.generation.unwrap_or_default().to_string(),
+        "conditions": [{
+            "type": condition::INVALID_SPEC, "status": "True", "reason": reason::INVALID_SPEC, "message": message,
+            "lastUpdateTime": now, "lastTransitionTime": now,
+        }],
+    }});
+    let api: Api<kube::core::DynamicObject> = Api::namespaced_with(
+        shared.executor.client.clone(),
+        &key.namespace,
+        &kube::core::ApiResource::erase::<Rollout>(&()),
+    );
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    match api.patch_status(&key.name, &params, &Patch::Merge(&patch)).await {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            shared.forget_undecodable(key);
+            Err(LookError::api("patch", "Rollout", key, error))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Which Rollouts a change concerns.
+
+use std::sync::Arc;
+
+use tidegate_api::ObjectMeta;
+use tidegate_api::analysis::AnalysisRun;
+use tidegate_api::names::condition;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::view::{ReplicaSet, Service};
+use tidegate_api::wire::{Items, Text};
+use tidegate_engine::Event;
+use tidegate_runtime::{Change, Key, Stored};
+use tidegate_validate::labels::matches;
+use tidegate_validate::references::service_roles;
+
+use crate::cache::{BY_SERVICE, BY_TEMPLATE, BY_WORKLOAD, controller_of, workload_key};
+use crate::controller::Shared;
+
+fn metadata<K: kube::Resource>(stored: &Stored<K>) -> &ObjectMeta {
+    match stored {
+        Stored::Good(object) => object.meta(),
+        Stored::Bad(bad) => &bad.metadata,
+    }
+}
+
+fn latest<K>(change: &Change<K>) -> Option<&Stored<K>> {
+    match change {
+        Change::Applied { new, .. } => Some(new),
+        Change::Deleted(old) => Some(old),
+        Change::None => None,
+    }
+}
+
+fn add_owner(shared: &Shared, metadata: &ObjectMeta) {
+    if let Some(owner) = controller_of(metadata).filter(|owner| owner.kind == "Rollout") {
+        shared.queue.add(Key::new(metadata.namespace.text(), owner.name.clone()));
+    }
+}
+
+pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
+    let Some(object) = latest(change) else { return };
+    let key = Key::of(metadata(object));
+    match change {
+        Change::Applied { old: None, new: Stored::Good(new) } if new.status.is_none() => {
+            let message = format!("Rollout resource added to informer: {key}");
+            shared.executor.events.tell(&new.metadata, &Event::normal("RolloutAddedToInformer", message));
+        }
+        Change::Deleted(_) => {
+            let message = format!("Rollout {}/{} is deleted.", key.name, key.namespace);
+            shared.executor.events.tell(metadata(object), &Event::normal("RolloutDeleted", message));
+        }
+        _ => {}
+    }
+    // Services that are no longer named are given back.
+    let before = match change {
+        Change::Applied { old: Some(Stored::Good(old)), .. } | Change::Deleted(Stored::Good(old)) => Some(old),
+        _ => None,
+    };
+    for role in before.iter().flat_map(|old| service_roles(old)) {
+        shared.services.add(Key::new(key.namespace.clone(), role.name));
+    }
+    shared.queue.add(key);
+}
+
+pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) {
+    let Some(object) = latest(change) else { return };
+    if let Change::Applied { old: Some(old), .. } = change {
+        add_owner(shared, metadata(old));
+    }
+    let found = metadata(object);
+    if controller_of(found).is_some() {
+        add_owner(shared, found);
+        return;
+    }
+    let none = std::collections::BTreeMap::new();
+    let labels = found.labels.as_ref().unwrap_or(&none);
+    for rollout in shared.executor.cache.rollouts.within(found.namespace.text()) {
+        if matches(rollout.spec.selector.as_ref(), labels) {
+            shared.queue.add(Key::of(&rollout.metadata));
+        }
+    }
+}
+
+pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
+    let phase = |stored: &Stored<AnalysisRun>| match stored {
+        Stored::Good(run) => run.status.as_ref().map(|status| status.phase.text().to_owned()).unwrap_or_default(),
+        Stored::Bad(_) => String::new(),
+    };
+    if let Change::Applied { old: Some(old), new } = change
+        && phase(old) == phase(new)
+    {
+        return;
+    }
+    if let Some(object) = latest(change) {
+        add_owner(shared, metadata(object));
+    }
+}
+
+pub(crate) fn child_changed<K: kube::Resource>(shared: &Shared, change: &Change<K>) {
+    if let Some(object) = latest(change) {
+        add_owner(shared, metadata(object));
+    }
+}
+
+pub(crate) fn service_changed(shared: &Shared, change: &Change<Service>) {
+    let Some(object) = latest(change) else { return };
+    let key = Key::of(metadata(object));
+    for rollout in shared.executor.cache.rollouts.find(BY_SERVICE, &key.to_string()) {
+        shared.queue.add(Key::of(&rollout.metadata));
+    }
+    shared.services.add(key);
+}
+
+/// Templates may be named by templates, so all Rollouts that lack something are woken too.
+pub(crate) fn template_changed<K: kube::Resource>(shared: &Shared, change: &Change<K>) {
+    let Some(object) = latest(change) else { return };
+    let key = Key::of(metadata(object));
+    let rollouts = &shared.executor.cache.rollouts;
+    for rollout in rollouts.find(BY_TEMPLATE, &key.to_string()) {
+        shared.queue.add(Key::of(&rollout.metadata));
+    }
+    for rollout in rollouts.within(&key.namespace).into_iter().filter(|rollout| is_invalid(rollout)) {
+        shared.queue.add(Key::of(&rollout.metadata));
+    }
+}
+
+fn is_invalid(rollout: &Arc<Rollout>) -> bool {
+    let conditions = rollout.status.as_ref().map_or(&[][..], |status| status.conditions.items());
+    conditions.iter().any(|found| found.kind.text() == condition::INVALID_SPEC)
+}
+
+pub(crate) fn workload_changed(shared: &Shared, kind: &str, key: &Key) {
+    for rollout in shared.executor.cache.rollouts.find(BY_WORKLOAD, &workload_key(kind, key)) {
+        shared.queue.add(Key::of(&rollout.metadata));
+    }
+}

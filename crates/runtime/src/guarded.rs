@@ -1,0 +1,83 @@
+//! Objects that may not be what their kind promises: one bad object must not hide the others.
+
+use std::borrow::Cow;
+
+use kube::Resource;
+use kube::core::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// An object as it was read, or what could be read of it.
+#[derive(Clone, Debug)]
+pub struct Guarded<K>(pub Result<K, Undecodable>);
+
+/// An object that does not fit its type.
+#[derive(Clone, Debug)]
+pub struct Undecodable {
+    /// Its metadata.
+    pub metadata: ObjectMeta,
+    /// What does not fit.
+    pub problem: String,
+}
+
+#[derive(Deserialize)]
+struct OnlyMetadata {
+    #[serde(default)]
+    metadata: ObjectMeta,
+}
+
+impl<'de, K: DeserializeOwned + Resource> Deserialize<'de> for Guarded<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let read = serde_json::from_str::<K>(text.get()).map(|mut object| {
+            // The largest part of many objects, and nothing of it is ever looked at.
+            object.meta_mut().managed_fields = None;
+            object
+        });
+        match read {
+            Ok(object) => Ok(Self(Ok(object))),
+            Err(error) => {
+                let mut metadata =
+                    serde_json::from_str::<OnlyMetadata>(text.get()).map_err(serde::de::Error::custom)?.metadata;
+                metadata.managed_fields = None;
+                Ok(Self(Err(Undecodable { metadata, problem: error.to_string() })))
+            }
+        }
+    }
+}
+
+impl<K: Resource> Resource for Guarded<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::kind(dt)
+    }
+
+    fn group(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::group(dt)
+    }
+
+    fn version(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::version(dt)
+    }
+
+    fn plural(dt: &Self::DynamicType) -> Cow<'_, str> {
+        K::plural(dt)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        match &self.0 {
+            Ok(object) => object.meta(),
+            Err(bad) => &bad.metadata,
+        }
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match &mut self.0 {
+            Ok(object) => object.meta_mut(),
+            Err(bad) => &mut bad.metadata,
+        }
+    }
+}

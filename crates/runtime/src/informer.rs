@@ -1,0 +1,86 @@
+//! Keeps a store up to date by watching, and tells of every change.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+
+use crate::guarded::Guarded;
+use crate::store::{Store, Stored};
+
+/// What happened to an object.
+#[derive(Clone, Debug)]
+pub enum Change<K> {
+    /// It is new or different.
+    Applied {
+        /// What it was.
+        old: Option<Stored<K>>,
+        /// What it is.
+        new: Stored<K>,
+    },
+    /// It is gone; this is what it was.
+    Deleted(Stored<K>),
+    /// Nothing.
+    None,
+}
+
+/// How to watch.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// Restricts by label.
+    pub labels: Option<String>,
+    /// After this long everything is listed anew, so that news that was lost is found in the end.
+    pub relist_after: Duration,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { labels: None, relist_after: Duration::from_secs(900) }
+    }
+}
+
+/// Watches until it is dropped. Every change is told once the store holds it.
+pub async fn watch<K>(api: Api<Guarded<K>>, how: Watch, store: Store<K>, mut tell: impl FnMut(Change<K>))
+where
+    K: Resource + Clone + Debug + Send + DeserializeOwned + 'static,
+    K::DynamicType: Clone,
+{
+    loop {
+        let config = watcher::Config { label_selector: how.labels.clone(), ..watcher::Config::default() };
+        let events = watcher(api.clone(), config).default_backoff();
+        let mut events = std::pin::pin!(events);
+        let end = tokio::time::sleep(how.relist_after);
+        let mut end = std::pin::pin!(end);
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = events.next() => event,
+                () = &mut end => break,
+            };
+            // Errors are temporary by contract: the stream waits and goes on by itself.
+            let Some(Ok(event)) = event else { continue };
+            take_in(&store, event, &mut tell);
+        }
+    }
+}
+
+fn take_in<K: Resource>(store: &Store<K>, event: Event<Guarded<K>>, tell: &mut impl FnMut(Change<K>)) {
+    match event {
+        Event::Init => store.begin_list(),
+        Event::InitApply(object) | Event::Apply(object) => {
+            if let Some(change) = store.apply(object) {
+                tell(change);
+            }
+        }
+        Event::InitDone => store.end_list().into_iter().for_each(tell),
+        Event::Delete(object) => {
+            if let Some(change) = store.delete(&object) {
+                tell(change);
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What any controller needs on Kubernetes, and nothing about what it controls.
+//!
+//! ```text
+//!   watch ──▶ informer ──▶ Store (ordered, indexed, never older than our own writes)
+//!                 │
+//!                 └─ Change (with the old object, deletes too) ──▶ keys ──▶ Queue ──▶ workers
+//! ```
+//!
+//! This crate must never know a kind of ours, decide anything about an object, or read a clock but tokio's.
+
+mod guarded;
+mod informer;
+mod key;
+mod queue;
+mod store;
+
+pub use guarded::{Guarded, Undecodable};
+pub use informer::{Change, Watch, watch};
+pub use key::Key;
+pub use queue::{Backoff, Queue};
+pub use store::{Index, Store, Stored, is_newer};

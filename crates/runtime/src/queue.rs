@@ -1,0 +1,209 @@
+//! Work that is due, now or later: each key once, never by two workers at a time, slower after failures.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long a key waits after so many failures.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    /// After the first.
+    pub base: Duration,
+    /// At most.
+    pub cap: Duration,
+}
+
+impl Default for Backoff {
+    /// The values that client-go's controllers are run with by the project we stand in for.
+    fn default() -> Self {
+        Self { base: Duration::from_millis(1), cap: Duration::from_secs(10) }
+    }
+}
+
+impl Backoff {
+    fn delay(self, failures: u32) -> Duration {
+        let factor = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+        self.base.saturating_mul(factor).min(self.cap)
+    }
+}
+
+struct Inner<T> {
+    /// Ready, in the order they became so.
+    ready: VecDeque<T>,
+    queued: BTreeSet<T>,
+    running: BTreeSet<T>,
+    /// Added again while running.
+    again: BTreeSet<T>,
+    /// When keys become ready.
+    later: BTreeMap<T, Instant>,
+    failures: BTreeMap<T, u32>,
+    is_closed: bool,
+}
+
+/// The queue. Clones share it.
+pub struct Queue<T> {
+    inner: Arc<Mutex<Inner<T>>>,
+    changed: Arc<Notify>,
+    backoff: Backoff,
+}
+
+impl<T> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), changed: Arc::clone(&self.changed), backoff: self.backoff }
+    }
+}
+
+impl<T: Ord + Clone> Queue<T> {
+    /// An empty queue.
+    pub fn new(backoff: Backoff) -> Self {
+        let inner = Inner {
+            ready: VecDeque::new(),
+            queued: BTreeSet::new(),
+            running: BTreeSet::new(),
+            again: BTreeSet::new(),
+            later: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            is_closed: false,
+        };
+        Self { inner: Arc::new(Mutex::new(inner)), changed: Arc::new(Notify::new()), backoff }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
+        // Nothing below panics between two steps that belong together.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This key is due now.
+    pub fn add(&self, key: T) {
+        self.lock().add(key);
+        self.changed.notify_one();
+    }
+
+    /// This key is due after a while, or earlier if it already was.
+    pub fn add_after(&self, key: T, delay: Duration) {
+        let at = Instant::now() + delay;
+        let mut inner = self.lock();
+        let due = inner.later.entry(key).or_insert(at);
+        *due = (*due).min(at);
+        drop(inner);
+        self.changed.notify_one();
+    }
+
+    /// This key failed: it is due again, later each time.
+    pub fn retry(&self, key: T) -> Duration {
+        let delay = {
+            let mut inner = self.lock();
+            let failures = inner.failures.entry(key.clone()).or_insert(0);
+            let delay = self.backoff.delay(*failures);
+            *failures = failures.saturating_add(1);
+            delay
+        };
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// This key succeeded: its failures are forgotten.
+    pub fn forget(&self, key: &T) {
+        self.lock().failures.remove(key);
+    }
+
+    /// The next key, for this worker alone until [`Self::done`]; none when the queue is closed.
+    pub async fn next(&self) -> Option<T> {
+        loop {
+            let changed = self.changed.notified();
+            let wait = {
+                let mut inner = self.lock();
+                inner.ripen(Instant::now());
+                if let Some(key) = inner.take() {
+                    // Somebody else may be waiting for the rest.
+                    self.changed.notify_one();
+                    return Some(key);
+                }
+                if inner.is_closed {
+                    drop(inner);
+                    self.changed.notify_waiters();
+                    self.changed.notify_one();
+                    return None;
+                }
+                inner.later.values().min().copied()
+            };
+            match wait {
+                Some(at) => {
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        () = tokio::time::sleep_until(at) => {}
+                    }
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// This worker is done with a key.
+    pub fn done(&self, key: &T) {
+        let mut inner = self.lock();
+        inner.running.remove(key);
+        if inner.again.remove(key) {
+            inner.add(key.clone());
+        }
+        drop(inner);
+        self.changed.notify_one();
+    }
+
+    /// Gives out no more keys.
+    pub fn close(&self) {
+        let mut inner = self.lock();
+        inner.is_closed = true;
+        inner.ready.clear();
+        inner.queued.clear();
+        inner.later.clear();
+        drop(inner);
+        self.changed.notify_waiters();
+        self.changed.notify_one();
+    }
+
+    /// How many keys are ready.
+    pub fn len(&self) -> usize {
+        self.lock().ready.len()
+    }
+
+    /// Whether none is ready.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: Ord + Clone> Inner<T> {
+    fn add(&mut self, key: T) {
+        if self.is_closed {
+            return;
+        }
+        self.later.remove(&key);
+        if self.running.contains(&key) {
+            self.again.insert(key);
+        } else if self.queued.insert(key.clone()) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Moves what has become due to the ready ones, earliest first.
+    fn ripen(&mut self, now: Instant) {
+        let mut due: Vec<(Instant, T)> =
+            self.later.iter().filter(|(_, at)| **at <= now).map(|(key, at)| (*at, key.clone())).collect();
+        due.sort();
+        for (_, key) in due {
+            self.add(key);
+        }
+    }
+
+    fn take(&mut self) -> Option<T> {
+        let key = self.ready.pop_front()?;
+        self.queued.remove(&key);
+        self.running.insert(key.clone());
+        Some(key)
+    }
+}

@@ -1,0 +1,291 @@
+//! What is known of all objects of one kind: ordered, indexed, and never older than what we wrote ourselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kube::Resource;
+use tokio::sync::watch;
+
+use crate::guarded::{Guarded, Undecodable};
+use crate::informer::Change;
+use crate::key::Key;
+
+/// Deleted objects that are remembered, so that late news of them is not taken for life.
+const MOST_TOMBSTONES: usize = 4096;
+
+/// A way to find objects other than by name.
+#[derive(Debug)]
+pub struct Index<K> {
+    /// What it is called.
+    pub name: &'static str,
+    /// What an object is found by.
+    pub of: fn(&K) -> Vec<String>,
+}
+
+/// An object as it is kept.
+#[derive(Clone, Debug)]
+pub enum Stored<K> {
+    /// A good one.
+    Good(Arc<K>),
+    /// One that does not fit its type.
+    Bad(Arc<Undecodable>),
+}
+
+impl<K: Resource> Stored<K> {
+    fn metadata(&self) -> &kube::core::ObjectMeta {
+        match self {
+            Self::Good(object) => object.meta(),
+            Self::Bad(bad) => &bad.metadata,
+        }
+    }
+
+    fn version(&self) -> &str {
+        self.metadata().resource_version.as_deref().unwrap_or_default()
+    }
+
+    fn uid(&self) -> &str {
+        self.metadata().uid.as_deref().unwrap_or_default()
+    }
+}
+
+struct Entry<K> {
+    object: Stored<K>,
+    /// Known only from the answer to a write of ours; the watch has not told of it yet.
+    is_own: bool,
+}
+
+struct Inner<K> {
+    entries: BTreeMap<Key, Entry<K>>,
+    found_by: BTreeMap<(&'static str, String), BTreeSet<Key>>,
+    tombstones: BTreeSet<String>,
+    /// Tombstones in the order they were made, oldest first.
+    buried: std::collections::VecDeque<String>,
+    /// Keys met since a new list began.
+    listed: Option<BTreeSet<Key>>,
+}
+
+/// All objects of one kind. Clones share the same content.
+pub struct Store<K> {
+    inner: Arc<Mutex<Inner<K>>>,
+    indexes: Arc<[Index<K>]>,
+    synced: Arc<watch::Sender<bool>>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), indexes: Arc::clone(&self.indexes), synced: Arc::clone(&self.synced) }
+    }
+}
+
+/// Whether one resource version is newer than another; what is no number is never newer.
+pub fn is_newer(one: &str, other: &str) -> bool {
+    match (one.parse::<u128>(), other.parse::<u128>()) {
+        (Ok(one), Ok(other)) => one > other,
+        (Ok(_), Err(_)) => true,
+        _ => false,
+    }
+}
+
+impl<K: Resource> Store<K> {
+    /// An empty store.
+    pub fn new(indexes: &[Index<K>]) -> Self {
+        let inner = Inner {
+            entries: BTreeMap::new(),
+            found_by: BTreeMap::new(),
+            tombstones: BTreeSet::new(),
+            buried: std::collections::VecDeque::new(),
+            listed: None,
+        };
+        Self {
+            inner: Arc::new(Mutex::new(inner)),
+            indexes: indexes.iter().map(|index| Index { name: index.name, of: index.of }).collect(),
+            synced: Arc::new(watch::Sender::new(false)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<K>> {
+        // Every change below is complete before the lock is given back, so a panic elsewhere leaves nothing half done.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the first list is in.
+    pub async fn wait_until_synced(&self) {
+        // The sender lives in this very store.
+        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Whether the first list is in.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// An object, good or bad.
+    pub fn stored(&self, key: &Key) -> Option<Stored<K>> {
+        self.lock().entries.get(key).map(|entry| match &entry.object {
+            Stored::Good(object) => Stored::Good(Arc::clone(object)),
+            Stored::Bad(bad) => Stored::Bad(Arc::clone(bad)),
+        })
+    }
+
+    /// A good object.
+    pub fn get(&self, key: &Key) -> Option<Arc<K>> {
+        match self.stored(key)? {
+            Stored::Good(object) => Some(object),
+            Stored::Bad(_) => None,
+        }
+    }
+
+    /// Good objects that an index finds, by name.
+    pub fn find(&self, index: &'static str, value: &str) -> Vec<Arc<K>> {
+        let inner = self.lock();
+        let keys = inner.found_by.get(&(index, value.to_owned()));
+        let entries = keys.into_iter().flatten().filter_map(|key| inner.entries.get(key));
+        entries.filter_map(|entry| good(&entry.object)).collect()
+    }
+
+    /// Good objects of a namespace, or of all when it is empty, by name.
+    pub fn within(&self, namespace: &str) -> Vec<Arc<K>> {
+        let inner = self.lock();
+        let entries = inner.entries.iter().filter(|(key, _)| namespace.is_empty() || key.namespace == namespace);
+        entries.filter_map(|(_, entry)| good(&entry.object)).collect()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes in the answer to a write of ours; older news will not replace it.
+    pub fn put_own(&self, object: K) -> Change<K> {
+        let key = Key::of(object.meta());
+        let mut object = object;
+        object.meta_mut().managed_fields = None;
+        self.put(key, Stored::Good(Arc::new(object)), true).unwrap_or(Change::None)
+    }
+
+    /// Takes note that an object of ours is gone for good.
+    pub fn remove_own(&self, key: &Key, uid: &str) {
+        let mut inner = self.lock();
+        bury(&mut inner, uid);
+        if inner.entries.get(key).is_some_and(|entry| entry.object.uid() == uid) {
+            self.remove(&mut inner, key);
+        }
+    }
+
+    pub(crate) fn begin_list(&self) {
+        self.lock().listed = Some(BTreeSet::new());
+    }
+
+    /// Ends a list: what it did not name is gone, except what we wrote after it may have been made.
+    pub(crate) fn end_list(&self) -> Vec<Change<K>> {
+        let mut inner = self.lock();
+        let listed = inner.listed.take().unwrap_or_default();
+        let missing: Vec<Key> = inner.entries.keys().filter(|key| !listed.contains(*key)).cloned().collect();
+        let mut changes = Vec::new();
+        for key in missing {
+            match inner.entries.get_mut(&key) {
+                // One more list has to agree before our own word counts for nothing.
+                Some(entry) if entry.is_own => entry.is_own = false,
+                _ => changes.extend(self.remove(&mut inner, &key).map(Change::Deleted)),
+            }
+        }
+        drop(inner);
+        self.synced.send_replace(true);
+        changes
+    }
+
+    pub(crate) fn apply(&self, object: Guarded<K>) -> Option<Change<K>> {
+        let key = Key::of(object.meta());
+        let object = match object.0 {
+            Ok(object) => Stored::Good(Arc::new(object)),
+            Err(bad) => Stored::Bad(Arc::new(bad)),
+        };
+        if let Some(listed) = &mut self.lock().listed {
+            listed.insert(key.clone());
+        }
+        self.put(key, object, false)
+    }
+
+    pub(crate) fn delete(&self, object: &Guarded<K>) -> Option<Change<K>> {
+        let key = Key::of(object.meta());
+        let uid = object.meta().uid.clone().unwrap_or_default();
+        let mut inner = self.lock();
+        bury(&mut inner, &uid);
+        let is_same = inner.entries.get(&key).is_some_and(|entry| entry.object.uid() == uid || uid.is_empty());
+        if !is_same {
+            return None;
+        }
+        self.remove(&mut inner, &key).map(Change::Deleted)
+    }
+
+    fn put(&self, key: Key, object: Stored<K>, is_own: bool) -> Option<Change<K>> {
+        let mut inner = self.lock();
+        if inner.tombstones.contains(object.uid()) {
+            return None;
+        }
+        if let Some(entry) = inner.entries.get_mut(&key)
+            && entry.object.uid() == object.uid()
+            && !is_newer(object.version(), entry.object.version())
+        {
+            if !is_own && entry.object.version() == object.version() {
+                entry.is_own = false;
+            }
+            return None;
+        }
+        let old = self.remove(&mut inner, &key);
+        if let Stored::Good(good) = &object {
+            for index in self.indexes.iter() {
+                for value in (index.of)(good) {
+                    inner.found_by.entry((index.name, value)).or_default().insert(key.clone());
+                }
+            }
+        }
+        let new = match &object {
+            Stored::Good(good) => Stored::Good(Arc::clone(good)),
+            Stored::Bad(bad) => Stored::Bad(Arc::clone(bad)),
+        };
+        inner.entries.insert(key, Entry { object, is_own });
+        Some(Change::Applied { old, new })
+    }
+
+    fn remove(&self, inner: &mut Inner<K>, key: &Key) -> Option<Stored<K>> {
+        let entry = inner.entries.remove(key)?;
+        if let Stored::Good(old) = &entry.object {
+            for index in self.indexes.iter() {
+                for value in (index.of)(old) {
+                    let found = (index.name, value);
+                    if let Some(keys) = inner.found_by.get_mut(&found) {
+                        keys.remove(key);
+                        if keys.is_empty() {
+                            inner.found_by.remove(&found);
+                        }
+                    }
+                }
+            }
+        }
+        Some(entry.object)
+    }
+}
+
+fn good<K>(object: &Stored<K>) -> Option<Arc<K>> {
+    match object {
+        Stored::Good(object) => Some(Arc::clone(object)),
+        Stored::Bad(_) => None,
+    }
+}
+
+fn bury<K>(inner: &mut Inner<K>, uid: &str) {
+    if !uid.is_empty() && inner.tombstones.insert(uid.to_owned()) {
+        inner.buried.push_back(uid.to_owned());
+        if inner.buried.len() > MOST_TOMBSTONES
+            && let Some(oldest) = inner.buried.pop_front()
+        {
+            inner.tombstones.remove(&oldest);
+        }
+    }
+}
