@@ -119,7 +119,7 @@ pub(crate) fn template_changed<K: kube::Resource>(shared: &Shared, change: &Chan
     for rollout in rollouts.find(BY_TEMPLATE, &key.to_string()) {
         shared.queue.add(Key::of(&rollout.metadata));
     }
-    for rollout in rollouts.within(&key.namespace).into_iter().filter(|rollout| is_invalid(rollout)) {
+    for rollout in rollouts.within(&key.namespace).into_iter().filter(is_invalid) {
         shared.queue.add(Key::of(&rollout.metadata));
     }
 }

@@ -28,12 +28,15 @@ impl Kind {
     }
 }
 
-/// Uncertain objects by the Rollout whose plan wrote them.
+/// Objects by the Rollout whose plan wrote them.
+type ByRollout = BTreeMap<Key, BTreeSet<(Kind, Key)>>;
+
+/// What we no longer know for sure.
 #[derive(Clone, Default)]
-pub(crate) struct Uncertain(Arc<Mutex<BTreeMap<Key, BTreeSet<(Kind, Key)>>>>);
+pub(crate) struct Uncertain(Arc<Mutex<ByRollout>>);
 
 impl Uncertain {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, BTreeSet<(Kind, Key)>>> {
+    fn lock(&self) -> MutexGuard<'_, ByRollout> {
         // Single insertions and removals: nothing can be left half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,26 @@
+//! The controller and a simulated cluster put together.
+//!
+//! ```text
+//!   scenario.rs    a scenario file: objects and actions
+//!   world.rs       the in-process API, workload controllers, pods and the controller, in virtual time
+//!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
+//!   observer.rs  projection.rs  sequences.rs    what a checkpoint holds
+//!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
+//! ```
+//!
+//! This crate must never change what it observes, and never explain a difference away without a rule that names the
+//! section of the contract.
+
+mod commands;
+mod compare;
+mod deviations;
+mod observer;
+mod play;
+mod projection;
+mod report;
+mod scenario;
+mod sequences;
+mod world;
+
+pub use report::{Report, Verdict, replay};
+pub use scenario::{Need, Scenario};
