@@ -43,6 +43,13 @@ enum Task {
         /// The folder; our own copy when left out, where every known deviation must cover a row
         folder: Option<PathBuf>,
     },
+    /// Replay recorded behaviours on the embedded cluster, in virtual time
+    #[command(disable_help_flag = true)]
+    Replay {
+        /// A folder of scenarios or one scenario; passed on, try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Start, stop and list real control planes on loopback: up, down, status, build
     #[command(disable_help_flag = true)]
     Testbed {
@@ -72,7 +79,8 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Crds { check } => generated::run(root(), generated::Part::Crds, check)?,
         Task::Manifests { check } => generated::run(root(), generated::Part::Manifests, check)?,
         Task::Compat { folder } => return compat(folder.as_deref()),
-        Task::Testbed { arguments } => return testbed(&arguments),
+        Task::Replay { arguments } => return program("tidegate-scenario", "tidegate-replay", &arguments),
+        Task::Testbed { arguments } => return program("tidegate-testbed", "tidegate-testbed", &arguments),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -92,15 +100,16 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
     Ok(if report.totals().1 == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn testbed(arguments: &[String]) -> Result<ExitCode> {
+/// Builds and runs a program of the workspace that needs more than this one should.
+fn program(package: &str, name: &str, arguments: &[String]) -> Result<ExitCode> {
     let status = run::cargo(root())
-        .args(["run", "--quiet", "--package", "tidegate-testbed", "--"])
+        .args(["run", "--quiet", "--package", package, "--bin", name, "--"])
         .args(arguments)
         .status()
         .context("cannot start cargo")?;
     match status.code() {
         Some(0) => Ok(ExitCode::SUCCESS),
         Some(_) => Ok(ExitCode::FAILURE),
-        None => bail!("the testbed was ended by a signal"),
+        None => bail!("{name} was ended by a signal"),
     }
 }

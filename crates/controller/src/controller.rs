@@ -125,7 +125,7 @@ async fn work(shared: Arc<Shared>) {
     while let Some(key) = shared.queue.next().await {
         match reconcile(&shared, &key).await {
             Ok(Next::Soon) => {
-                shared.queue.retry(key.clone());
+                shared.queue.again(key.clone());
             }
             Ok(Next::OnChange) => shared.queue.forget(&key),
             Ok(Next::After(delay)) => {

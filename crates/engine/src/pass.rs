@@ -152,8 +152,10 @@ impl<'a> Pass<'a> {
         self.plan.actions.push(Action { write, events });
     }
 
-    /// Looks again at this time, or earlier.
+    /// Looks again at this time, or earlier; a time that has come already means the next second, so that no plan can
+    /// ask to be made over and over in the same moment.
     pub(crate) fn wake(&mut self, at: Timestamp) {
+        let at = at.max(self.after_seconds(1));
         self.plan.wake_at = Some(self.plan.wake_at.map_or(at, |earlier| earlier.min(at)));
     }
 

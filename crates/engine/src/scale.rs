@@ -56,7 +56,7 @@ impl Pass<'_> {
     ///
     /// The time counts from when the stable set can carry everything again.
     pub(crate) fn hold_aborted_set(&mut self, new: &ReplicaSet, seconds: i32) -> Option<bool> {
-        let stable = self.sets.stable.map_or(0, SetFacts::available);
+        let stable = self.sets.stable.map_or(0, SetFacts::serving);
         match new.deadline() {
             Deadline::None => {
                 let scaled = self.scale(new, new.spec_replicas(), true);

@@ -91,14 +91,14 @@ impl<'a> Pass<'a> {
             ping_pong.and_then(|pair| pair.ping_service.as_deref()),
             ping_pong.and_then(|pair| pair.pong_service.as_deref()),
         ];
-        let mut room = self.sets.sum(SetFacts::available) - (replicas - fence.unavailable);
+        let mut room = self.sets.sum(SetFacts::serving) - (replicas - fence.unavailable);
         let (mut scaled, mut kept) = (false, 0);
         for set in self.old_sets_with_pods() {
             if is_routed && self.is_referenced(set.hash(), &services) {
                 continue;
             }
             // Pods that do not serve can go at any time.
-            let serving = set.spec_replicas().min(set.available().max(0));
+            let serving = set.serving();
             if room <= 0 || serving == 0 {
                 if serving < set.spec_replicas() {
                     scaled |= self.scale(set, serving, false);

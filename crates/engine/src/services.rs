@@ -38,8 +38,8 @@ impl<'a> Pass<'a> {
         let Some(service) = self.service(name) else { return };
         let is_marked = is_marked(service);
         if self.selected(name) != set.hash() && check == Check::Availability {
-            let size = set.size();
-            let is_ready = if is_marked { size.available > 0 } else { size.spec > 0 && size.available >= size.spec };
+            let (asked, serving) = (set.spec_replicas(), set.serving());
+            let is_ready = if is_marked { serving > 0 } else { asked > 0 && serving >= asked };
             if !is_ready {
                 self.wait(Waiting::ServicePods { service: name.to_owned(), set: set.name().to_owned() });
                 return;

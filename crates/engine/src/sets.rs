@@ -40,6 +40,12 @@ pub(crate) trait SetFacts {
         self.size().available
     }
 
+    /// Pods that serve and stay: those beyond the size that is asked for are on their way out, whatever the status says.
+    fn serving(&self) -> i32 {
+        let size = self.size();
+        size.available.min(size.spec).max(0)
+    }
+
     /// The revision; none when the annotation is missing or no number.
     fn revision(&self) -> Option<i64> {
         self.annotation(annotations::REVISION)?.parse().ok()

@@ -40,8 +40,13 @@ struct Inner<T> {
     /// When keys become ready.
     later: BTreeMap<T, Instant>,
     failures: BTreeMap<T, u32>,
+    /// How often in a row a key asked to come again by itself.
+    streaks: BTreeMap<T, u32>,
     is_closed: bool,
 }
+
+/// How often in a row a key may come again at once; after that it is slowed down like a failing one.
+const QUICK_STREAK: u32 = 16;
 
 /// The queue. Clones share it.
 pub struct Queue<T> {
@@ -66,6 +71,7 @@ impl<T: Ord + Clone> Queue<T> {
             again: BTreeSet::new(),
             later: BTreeMap::new(),
             failures: BTreeMap::new(),
+            streaks: BTreeMap::new(),
             is_closed: false,
         };
         Self { inner: Arc::new(Mutex::new(inner)), changed: Arc::new(Notify::new()), backoff }
@@ -76,10 +82,25 @@ impl<T: Ord + Clone> Queue<T> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This key is due now.
+    /// This key is due now: something outside has changed.
     pub fn add(&self, key: T) {
-        self.lock().add(key);
+        let mut inner = self.lock();
+        inner.streaks.remove(&key);
+        inner.add(key);
+        drop(inner);
         self.changed.notify_one();
+    }
+
+    /// This key wants to go on from what it did itself: at once, but slower and slower if it never comes to rest.
+    pub fn again(&self, key: T) -> Duration {
+        let delay = {
+            let mut inner = self.lock();
+            let streak = inner.streaks.entry(key.clone()).or_insert(0);
+            *streak = streak.saturating_add(1);
+            streak.checked_sub(QUICK_STREAK).map_or(Duration::ZERO, |over| self.backoff.delay(over))
+        };
+        self.add_after(key, delay);
+        delay
     }
 
     /// This key is due after a while, or earlier if it already was.
@@ -105,9 +126,11 @@ impl<T: Ord + Clone> Queue<T> {
         delay
     }
 
-    /// This key succeeded: its failures are forgotten.
+    /// This key succeeded and is at rest: its failures are forgotten.
     pub fn forget(&self, key: &T) {
-        self.lock().failures.remove(key);
+        let mut inner = self.lock();
+        inner.failures.remove(key);
+        inner.streaks.remove(key);
     }
 
     /// The next key, for this worker alone until [`Self::done`]; none when the queue is closed.

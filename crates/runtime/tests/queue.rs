@@ -74,3 +74,14 @@ async fn many_workers_share_the_work_and_all_end_when_it_is_closed() {
     }
     assert_eq!(total, 100);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_never_comes_to_rest_gets_slower_until_something_outside_changes() {
+    let queue = Queue::new(Backoff::default());
+    let delays: Vec<u128> = (0..40).map(|_| queue.again("a").as_millis()).collect();
+    assert_eq!(delays[0], 0);
+    assert_eq!(delays[39], 10_000);
+
+    queue.add("a");
+    assert_eq!(queue.again("a").as_millis(), 0);
+}

@@ -34,7 +34,7 @@ impl Commander<'_> {
     }
 
     /// Runs a command; says whether it succeeded, as an exit status would.
-    pub async fn run(&self, words: &[&str]) -> Result<bool> {
+    pub(crate) async fn run(&self, words: &[&str]) -> Result<bool> {
         match words {
             ["promote", name] => self.promote(name).await?,
             ["promote", name, "--full"] | ["promote", "--full", name] => self.promote_fully(name).await?,
@@ -72,7 +72,7 @@ impl Commander<'_> {
             }
             return self.status(name, json!({"pauseConditions": null})).await;
         }
-        if steps > 0 && rollout["spec"]["paused"] != true {
+        if steps > 0 {
             return self.status(name, json!({"pauseConditions": null, "currentStepIndex": next})).await;
         }
         Ok(())
@@ -125,7 +125,15 @@ impl Commander<'_> {
         if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
             labels.remove(HASH_LABEL);
         }
-        self.replace_template(name, &template).await?;
+        let rollout = serde_json::to_value(self.rollouts().get(name).await?)?;
+        match rollout["spec"]["workloadRef"]["name"].as_str() {
+            Some(workload) => {
+                let api = world::api(self.client, self.namespace, text(&rollout["spec"]["workloadRef"]["kind"]));
+                let patch = json!([{"op": "replace", "path": "/spec/template", "value": template}]);
+                patch_json(self.client, &api, workload, &patch).await?;
+            }
+            None => self.replace_template(name, &template).await?,
+        }
         Ok(true)
     }
 }

@@ -29,20 +29,12 @@ pub(crate) fn compare(recorded: &Value, seen: &Value) -> Vec<Difference> {
     let mut differences = Vec::new();
     if wanted.len() != found.len() {
         let count = |list: &Vec<Value>| Some(list.len().into());
-        differences.push(Difference {
-            path: "/checkpoints".to_owned(),
-            wanted: count(wanted),
-            seen: count(found),
-        });
+        differences.push(Difference { path: "/checkpoints".to_owned(), wanted: count(wanted), seen: count(found) });
     }
     for (index, (wanted, found)) in wanted.iter().zip(found).enumerate() {
         let path = format!("/checkpoints/{index}");
         if found["timedOut"] == true && wanted["timedOut"] != true {
-            differences.push(Difference {
-                path: format!("{path}/timedOut"),
-                wanted: None,
-                seen: Some(true.into()),
-            });
+            differences.push(Difference { path: format!("{path}/timedOut"), wanted: None, seen: Some(true.into()) });
         }
         leaves(Some(&wanted["state"]), Some(&found["state"]), &format!("{path}/state"), &mut differences);
         sequences(&wanted["sequences"], &found["sequences"], &format!("{path}/sequences"), &mut differences);
@@ -66,7 +58,8 @@ fn sequences(wanted: &Value, found: &Value, path: &str, differences: &mut Vec<Di
     for name in about.into_iter().filter(|name| !truncated.contains(name.as_str())) {
         let here = format!("{path}/events/{}", name.replace('/', "~1"));
         let (wanted, found) = (reasons(wanted_events.get(name)), reasons(found_events.get(name)));
-        let life = |all: &[String]| all.iter().filter(|reason| reason.starts_with("Rollout")).cloned().collect::<Vec<_>>();
+        let life =
+            |all: &[String]| all.iter().filter(|reason| reason.starts_with("Rollout")).cloned().collect::<Vec<_>>();
         let (wanted_life, found_life) = (life(&wanted), life(&found));
         if wanted_life != found_life {
             differences.push(Difference {
@@ -108,10 +101,8 @@ fn leaves(wanted: Option<&Value>, found: Option<&Value>, path: &str, differences
             }
         }
         (wanted, found) if wanted == found => {}
-        (wanted, found) => differences.push(Difference {
-            path: path.to_owned(),
-            wanted: wanted.cloned(),
-            seen: found.cloned(),
-        }),
+        (wanted, found) => {
+            differences.push(Difference { path: path.to_owned(), wanted: wanted.cloned(), seen: found.cloned() });
+        }
     }
 }

@@ -22,5 +22,7 @@ mod scenario;
 mod sequences;
 mod world;
 
+pub use compare::Difference;
+pub use deviations::{Deviation, deviations};
 pub use report::{Report, Verdict, replay};
 pub use scenario::{Need, Scenario};

@@ -47,7 +47,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub fn new(client: &Client, namespace: &str) -> Self {
+    pub(crate) fn new(client: &Client, namespace: &str) -> Self {
         let known: Arc<Mutex<Known>> = Arc::default();
         let mut tasks = JoinSet::new();
         for kind in WATCHED {
@@ -73,7 +73,7 @@ impl Observer {
         Self { known, _tasks: tasks }
     }
 
-    pub fn known(&self) -> MutexGuard<'_, Known> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +90,7 @@ pub(crate) fn owner(object: &Value) -> Option<(&str, &str)> {
 }
 
 impl Known {
-    pub fn all(&self, kind: &str) -> impl Iterator<Item = (&String, &Value)> {
+    pub(crate) fn all(&self, kind: &str) -> impl Iterator<Item = (&String, &Value)> {
         self.objects.get(kind).into_iter().flatten()
     }
 

@@ -29,9 +29,14 @@ fn or(value: &Value, default: Value) -> Value {
     if value.is_null() { default } else { value.clone() }
 }
 
+/// A number that is kept as text.
+fn number(value: &Value) -> Option<i64> {
+    value.as_str()?.parse().ok()
+}
+
 impl Projector<'_> {
     /// A text with placeholders.
-    pub fn text(&self, value: &str) -> String {
+    pub(crate) fn text(&self, value: &str) -> String {
         let mut out = value.to_owned();
         for (hash, placeholder) in &self.known.hashes {
             out = out.replace(hash, placeholder);
@@ -54,7 +59,7 @@ impl Projector<'_> {
     }
 
     /// The revision a hash stands for.
-    pub fn revision(&self, hash: &Value) -> Value {
+    pub(crate) fn revision(&self, hash: &Value) -> Value {
         let hash = text(hash);
         if hash.is_empty() {
             return Value::Null;
@@ -108,7 +113,6 @@ impl Projector<'_> {
         let no = Value::Bool(false);
         let count = |name: &str| or(&status[name], 0.into());
         let pauses = status["pauseConditions"].as_array().into_iter().flatten().map(|pause| pause["reason"].clone());
-        let generation = metadata["generation"].to_string();
         let mut out = json!({
             "phase": status["phase"], "message": self.text(text(&status["message"])),
             "currentStepIndex": status["currentStepIndex"], "currentStepHash": status["currentStepHash"],
@@ -123,7 +127,7 @@ impl Projector<'_> {
             "readyReplicas": count("readyReplicas"), "availableReplicas": count("availableReplicas"),
             "HPAReplicas": count("HPAReplicas"), "selector": self.text(text(&status["selector"])),
             "conditions": self.conditions(status),
-            "observedGenerationMatches": text(&status["observedGeneration"]) == generation,
+            "observedGenerationMatches": number(&status["observedGeneration"]) == metadata["generation"].as_i64(),
             "canary": {
                 "weights": self.weights(&canary["weights"]),
                 "currentStepAnalysisRun": self.run(&canary["currentStepAnalysisRunStatus"]),
@@ -143,7 +147,7 @@ impl Projector<'_> {
             if let Some(name) = spec["workloadRef"]["name"].as_str() {
                 let workload = self.known.all("Deployment").find(|(known, _)| known.as_str() == name);
                 let is_seen = workload.is_some_and(|(_, found)| {
-                    text(&status["workloadObservedGeneration"]) == found["metadata"]["generation"].to_string()
+                    number(&status["workloadObservedGeneration"]) == found["metadata"]["generation"].as_i64()
                 });
                 fields.insert("workloadObservedGenerationMatches".to_owned(), is_seen.into());
             }
@@ -197,9 +201,8 @@ impl Projector<'_> {
                 continue;
             }
             let revision = text(&self.revision(hash)).to_owned();
-            let entry = out
-                .entry(revision)
-                .or_insert_with(|| json!({"count": 0, "ready": 0, "labels": [], "annotations": []}));
+            let entry =
+                out.entry(revision).or_insert_with(|| json!({"count": 0, "ready": 0, "labels": [], "annotations": []}));
             let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
             let is_ready = conditions.into_iter().any(|found| found["type"] == "Ready" && found["status"] == "True");
             let Some(fields) = entry.as_object_mut() else { continue };
@@ -223,7 +226,7 @@ impl Projector<'_> {
     }
 
     /// Everything.
-    pub fn project(&self) -> Value {
+    pub(crate) fn project(&self) -> Value {
         let mut out = Map::new();
         let mut sets: Map<String, Value> = Map::new();
         for (_, set) in self.known.all("ReplicaSet") {

@@ -21,7 +21,7 @@ fn push(list: &mut Vec<Value>, value: &Value) {
 
 impl Sequences {
     /// The rows since the last checkpoint, in order; equal neighbours once, beginning with the value it had before.
-    pub fn take(&mut self, rows: &[Row], projector: &Projector<'_>) -> Value {
+    pub(crate) fn take(&mut self, rows: &[Row], projector: &Projector<'_>) -> Value {
         let mut values: BTreeMap<(&'static str, String), Vec<Value>> =
             self.last.iter().map(|(key, value)| (key.clone(), vec![value.clone()])).collect();
         let mut events: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -43,10 +43,7 @@ impl Sequences {
                 }
             }
         }
-        self.last = values
-            .iter()
-            .filter_map(|(key, list)| Some((key.clone(), list.last()?.clone())))
-            .collect();
+        self.last = values.iter().filter_map(|(key, list)| Some((key.clone(), list.last()?.clone()))).collect();
         let of = |kind: &str| -> Value {
             let lists = values.iter().filter(|((found, _), _)| *found == kind);
             Value::Object(lists.map(|((_, name), list)| (name.clone(), list.clone().into())).collect())

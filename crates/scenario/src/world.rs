@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::Client;
 use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tidegate_node_agent::{Agent, Defaults};
@@ -22,7 +22,7 @@ pub(crate) struct World {
 impl World {
     /// A fresh cluster. Pods are ready 0.3 s after they were bound and gone 1 s after their deletion, as they were when
     /// the traces were recorded.
-    pub async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         let epoch = "2026-01-01T00:00:00Z".parse().context("the epoch is a time")?;
         let clock = Clock::simulated(epoch);
         let server = ApiServer::new(tidegate_apiserver::Options::new(clock));

@@ -98,9 +98,9 @@ impl<'a> Pass<'a> {
         let active = strategy.active_service.text();
         if self.old.abort == Some(true) {
             // Back to stable as soon as it can serve, whatever became of the new pods.
-            if let Some(stable) = self.sets.stable.filter(|stable| stable.available() > 0) {
-                let is_complete = stable.available() >= self.replicas();
-                let is_new_gone = self.sets.new.is_none_or(|new| new.available() == 0);
+            if let Some(stable) = self.sets.stable.filter(|stable| stable.serving() > 0) {
+                let is_complete = stable.serving() >= self.replicas();
+                let is_new_gone = self.sets.new.is_none_or(|new| new.serving() == 0);
                 if is_complete || is_new_gone {
                     self.switch_service(active, stable.hash());
                 }

@@ -48,6 +48,6 @@ impl<'a> Pass<'a> {
             && self.is_routed()
             && is_dynamic
             && canary_hash.is_some_and(|hash| hash != new.hash())
-            && new.available() < self.replicas()
+            && new.serving() < self.replicas()
     }
 }

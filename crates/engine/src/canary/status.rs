@@ -101,7 +101,7 @@ impl<'a> Pass<'a> {
         let new = self.sets.new?;
         let replicas = self.replicas();
         let has_threshold = canary.replica_progress_threshold.is_some();
-        let is_complete = new.available() >= replicas
+        let is_complete = new.serving() >= replicas
             || (has_threshold && counts::threshold_is_met(canary, Some(new.size()), replicas));
         if !is_complete || !self.is_traffic_confirmed(canary, index) {
             return None;

@@ -57,7 +57,7 @@ impl<'a> Pass<'a> {
         };
         let stable_hash = self.sets.stable.map_or("", SetFacts::hash).to_owned();
         let stored_weight = plain_weights(stored.as_ref()).map_or(0, |weights| weights.canary);
-        let is_empty = self.sets.new.is_none_or(|new| new.available() == 0);
+        let is_empty = self.sets.new.is_none_or(|new| new.serving() == 0);
         let max_weight = canary.max_traffic_weight_or_default();
         self.act(Write::Route(Box::new(Traffic {
             canary_weight: wanted.weight,
@@ -85,7 +85,7 @@ impl<'a> Pass<'a> {
             let weight = self.shrinking_weight(canary);
             return Wanted { canary_service_to_stable: !is_dynamic || weight == 0, ..Wanted::plain(weight) };
         }
-        let available = self.sets.new.map_or(0, SetFacts::available);
+        let available = self.sets.new.map_or(0, SetFacts::serving);
         if available == 0 {
             return Wanted { with_experiments: true, ..Wanted::plain(0) };
         }
@@ -119,7 +119,7 @@ impl<'a> Pass<'a> {
         let at = self.situation(canary);
         let max = canary.max_traffic_weight_or_default();
         let wanted = counts::routed_desired_weight(&at);
-        let carried = share_down(max, stable.available(), self.replicas());
+        let carried = share_down(max, stable.serving(), self.replicas());
         let by_stable = (max - carried).max(0);
         let Some(current) = plain_weights(self.weights.as_ref()).map(|weights| weights.canary) else {
             return by_stable.max(wanted);
@@ -138,13 +138,12 @@ impl<'a> Pass<'a> {
         let Some(stable) = self.sets.stable else { return false };
         let max = canary.max_traffic_weight_or_default().max(1);
         let needed = share_down(max - weight, self.replicas(), max);
-        let size = stable.size();
-        if size.available >= needed
-            || (canary.replica_progress_threshold.is_some() && counts::threshold_is_met(canary, Some(size), needed))
-        {
+        let available = stable.serving();
+        let has_threshold = canary.replica_progress_threshold.is_some();
+        if available >= needed || (has_threshold && counts::threshold_is_met(canary, Some(stable.size()), needed)) {
             return true;
         }
-        self.wait(Waiting::StableCapacity { available: size.available, needed });
+        self.wait(Waiting::StableCapacity { available, needed });
         false
     }
 

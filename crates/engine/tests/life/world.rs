@@ -98,8 +98,16 @@ impl World {
     /// Plans and carries out until nothing more happens.
     pub(crate) fn settle(&mut self) -> &mut Self {
         for _ in 0..MOST_LOOKS {
-            let plan = self.look();
-            let acted = !plan.actions.is_empty() || plan.status.is_some();
+            // The status of a set may lag behind its size for several looks.
+            let mut plan = self.look();
+            let mut acted = false;
+            for _ in 0..MOST_LOOKS {
+                if plan.actions.is_empty() && plan.status.is_none() {
+                    break;
+                }
+                acted = true;
+                plan = self.look();
+            }
             let moved = self.let_pods_live();
             if !acted && !moved {
                 self.woken = plan.wake_at;

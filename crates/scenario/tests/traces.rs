@@ -1,0 +1,19 @@
+//! Our copy of the recorded behaviours.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tidegate_scenario::{deviations, replay};
+
+#[test]
+fn every_recorded_behaviour_that_needs_no_mesh_and_no_analysis_is_ours() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/traces");
+    let report = replay(&folder, &BTreeSet::new(), None).unwrap();
+    let (passed, failed, pending) = report.totals();
+    assert_eq!(failed, 0, "{report}");
+    assert_eq!((passed, pending), (17, 14), "scenarios went missing: {report}");
+    let used = report.by_section();
+    let idle: Vec<&str> =
+        deviations().iter().map(|rule| rule.section).filter(|section| !used.contains_key(section)).collect();
+    assert!(idle.is_empty(), "deviations that cover nothing: {idle:?}");
+}
