@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use tidegate_api::names::labels;
 use tidegate_clock::Clock;
 use tidegate_engine::Router;
+use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
 use tokio::task::JoinSet;
 
@@ -74,10 +75,19 @@ impl Shared {
 }
 
 /// Runs the controller until `stop` is done; running looks are finished first.
-pub async fn run(client: Client, clock: Clock, options: Options, stop: impl Future<Output = ()>) {
+///
+/// Caches are kept warm at all times; nothing is written before and after we lead.
+pub async fn run(
+    client: Client,
+    clock: Clock,
+    options: Options,
+    mut leadership: Leadership,
+    stop: impl Future<Output = ()>,
+) {
     let cache = Cache::new();
     let (events, send_events) = Recorder::new(client.clone(), clock);
-    let executor = Executor { client, clock, cache, events, uncertain: Uncertain::default() };
+    let executor =
+        Executor { client, clock, cache, events, uncertain: Uncertain::default(), leadership: leadership.clone() };
     let queue = Queue::new(Backoff::default());
     let (changes, mut changed) = tokio::sync::mpsc::unbounded_channel::<WorkloadChange>();
     let shared = Arc::new(Shared {
@@ -110,12 +120,21 @@ pub async fn run(client: Client, clock: Clock, options: Options, stop: impl Futu
         () = &mut stop => return,
         () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
     }
+    tokio::select! {
+        biased;
+        () = &mut stop => return,
+        () = leadership.wait() => {}
+    }
     let mut workers = JoinSet::new();
     for _ in 0..shared.options.workers.max(1) {
         workers.spawn(work(Arc::clone(&shared)));
     }
     workers.spawn(give_services_back(Arc::clone(&shared)));
-    stop.await;
+    tokio::select! {
+        biased;
+        () = stop => {}
+        () = leadership.lost() => {}
+    }
     shared.queue.close();
     shared.services.close();
     while workers.join_next().await.is_some() {}

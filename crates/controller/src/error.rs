@@ -38,6 +38,9 @@ pub(crate) enum LookError {
         /// The uid there should be.
         wanted: String,
     },
+    /// Somebody else may lead by now.
+    #[error("the lease is lost")]
+    NotLeading,
     /// A plan asks for something this controller was not given.
     #[error("no router to carry out the traffic of Rollout {0}")]
     NoRouter(Key),

@@ -14,6 +14,7 @@ use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tidegate_controller::Options;
 use tidegate_node_agent::{Agent, Defaults};
+use tidegate_runtime::lease::Leadership;
 use tidegate_sim::Manager;
 
 struct World {
@@ -44,7 +45,13 @@ impl World {
         };
         let manager = Manager::new(client.clone(), clock).run(std::future::pending());
         let agent = Agent::new(client.clone(), clock, agent);
-        let controller = tidegate_controller::run(client.clone(), clock, Options::default(), std::future::pending());
+        let controller = tidegate_controller::run(
+            client.clone(),
+            clock,
+            Options::default(),
+            Leadership::alone(),
+            std::future::pending(),
+        );
         let tasks = vec![
             tokio::spawn(manager),
             tokio::spawn(async move { agent.run(std::future::pending()).await }),

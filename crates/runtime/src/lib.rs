@@ -11,6 +11,7 @@
 mod guarded;
 mod informer;
 mod key;
+pub mod lease;
 mod queue;
 mod store;
 

@@ -9,8 +9,8 @@ use crate::observer::{HASH_LABEL, Known, REVISION, owner, text};
 
 macro_rules! pattern {
     ($name:ident, $text:literal) => {
-        #[expect(clippy::expect_used, reason = "the pattern is a literal, and every test of this crate runs it")]
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a valid pattern"));
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($text).expect("the pattern is a literal, and every replay uses it"));
     };
 }
 

@@ -9,6 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tidegate_node_agent::{Agent, Defaults};
+use tidegate_runtime::lease::Leadership;
 use tidegate_sim::Manager;
 use tokio::task::JoinSet;
 
@@ -47,7 +48,13 @@ impl World {
         let mut tasks = JoinSet::new();
         tasks.spawn(Manager::new(client.clone(), clock).run(std::future::pending()));
         tasks.spawn(async move { agent.run(std::future::pending()).await });
-        tasks.spawn(tidegate_controller::run(client.clone(), clock, options, std::future::pending()));
+        tasks.spawn(tidegate_controller::run(
+            client.clone(),
+            clock,
+            options,
+            Leadership::alone(),
+            std::future::pending(),
+        ));
         Ok(Self { client, clock, _tasks: tasks })
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tidegate_clock::Clock;
 use tidegate_engine::{Event, Observed, Plan, Write};
 use tidegate_runtime::Key;
+use tidegate_runtime::lease::Leadership;
 
 use crate::cache::Cache;
 use crate::error::LookError;
@@ -30,6 +31,7 @@ pub(crate) struct Executor {
     pub cache: Cache,
     pub events: Recorder,
     pub uncertain: Uncertain,
+    pub leadership: Leadership,
 }
 
 /// One plan being carried out.
@@ -65,6 +67,7 @@ impl Executor {
         let execution = Execution { executor: self, seen, pods, key };
         let mut refused = false;
         for action in &plan.actions {
+            execution.check_leadership()?;
             match execution.write(&action.write).await? {
                 Outcome::Done => execution.tell(&action.events),
                 Outcome::Refused => refused = true,
@@ -74,6 +77,7 @@ impl Executor {
             return Ok(Outcome::Refused);
         }
         if let Some(change) = &plan.status {
+            execution.check_leadership()?;
             execution.write_status(&change.status).await?;
             execution.tell(&change.events);
         }
@@ -98,6 +102,11 @@ impl Execution<'_> {
         for event in events {
             self.executor.events.tell(&self.seen.rollout.metadata, event);
         }
+    }
+
+    /// Whoever has lost the lease writes nothing more, not even the rest of a plan.
+    fn check_leadership(&self) -> Result<(), LookError> {
+        if self.executor.leadership.is_held() { Ok(()) } else { Err(LookError::NotLeading) }
     }
 
     /// Remembers that a write may or may not have had its effect, and passes the error on.

@@ -1,0 +1,164 @@
+//! Reads and writes the Lease, and says who leads.
+
+use kube::api::{Api, PostParams};
+use kube::{Client, core::ObjectMeta};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use super::election::{Election, Step, Timing};
+use super::record::{Lease, LeaseSpec};
+
+/// Where the Lease lives and who we are.
+#[derive(Clone, Debug)]
+pub struct LeaseOptions {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Who we are: a name no other candidate has.
+    pub identity: String,
+    /// How long things take.
+    pub timing: Timing,
+    /// The name under which writes are recorded.
+    pub field_manager: String,
+}
+
+/// Whether we lead, for those who must not write otherwise.
+#[derive(Clone, Debug)]
+pub struct Leadership(watch::Receiver<Option<Instant>>);
+
+impl Leadership {
+    /// For a controller that runs alone: it always leads.
+    pub fn alone() -> Self {
+        let far = Instant::now() + std::time::Duration::from_secs(60 * 60 * 24 * 365 * 30);
+        let (sender, receiver) = watch::channel(Some(far));
+        // Nobody will ever change it, so nobody has to keep the sender.
+        drop(sender);
+        Self(receiver)
+    }
+
+    /// Whether a write may be sent now: we lead, and our last renewal is not too old to be sure.
+    pub fn is_held(&self) -> bool {
+        self.0.borrow().is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Waits until we lead.
+    pub async fn wait(&mut self) {
+        while !self.is_held() {
+            if self.0.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Waits until we no longer lead.
+    pub async fn lost(&mut self) {
+        loop {
+            let until = *self.0.borrow_and_update();
+            match until {
+                None => return,
+                Some(until) => {
+                    tokio::select! {
+                        biased;
+                        changed = self.0.changed() => if changed.is_err() {
+                            std::future::pending::<()>().await;
+                        },
+                        () = tokio::time::sleep_until(until) => if !self.is_held() { return },
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Campaigns until `stop` is done; then the Lease is given up. `wall` tells the time as it is written.
+pub fn lead(
+    client: Client,
+    options: LeaseOptions,
+    wall: impl Fn() -> String + Send + Sync + 'static,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> (Leadership, impl Future<Output = ()> + Send) {
+    let (tell, told) = watch::channel(None);
+    let campaign = async move {
+        let api: Api<Lease> = Api::namespaced(client, &options.namespace);
+        let mut election = Election::new(options.identity.clone(), options.timing);
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let began = Instant::now();
+            // An attempt that takes longer than the deadline is worth nothing.
+            let attempt = timeout(options.timing.renew_deadline, attempt(&api, &options, &mut election, &wall));
+            let held = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                held = attempt => held,
+            };
+            match held {
+                // Sure from the moment the request was sent, not from the moment it was answered.
+                Ok(Ok(true)) => {
+                    tell.send_replace(Some(began + options.timing.renew_deadline));
+                }
+                Ok(Ok(false)) => {
+                    tell.send_replace(None);
+                }
+                // Unknown: whoever leads goes on until the time is up.
+                Ok(Err(_)) | Err(_) => {}
+            }
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                () = tokio::time::sleep(options.timing.retry_period) => {}
+            }
+        }
+        tell.send_replace(None);
+        let _ = timeout(options.timing.retry_period, give_up(&api, &options, &election, &wall)).await;
+    };
+    (Leadership(told), campaign)
+}
+
+fn params(options: &LeaseOptions) -> PostParams {
+    PostParams { field_manager: Some(options.field_manager.clone()), ..PostParams::default() }
+}
+
+/// One look at the Lease; says whether we hold it.
+async fn attempt(
+    api: &Api<Lease>,
+    options: &LeaseOptions,
+    election: &mut Election,
+    wall: &impl Fn() -> String,
+) -> kube::Result<bool> {
+    let found = api.get_opt(&options.name).await?;
+    let record: Option<&LeaseSpec> = found.as_ref().map(|lease| &lease.spec);
+    let spec = match election.step(record, Instant::now(), &wall()) {
+        Step::Wait => return Ok(false),
+        Step::Write(spec) => spec,
+    };
+    let answer = match found {
+        Some(mut lease) => {
+            lease.spec = spec;
+            // With the version that was read: of two who try at once, one is refused.
+            api.replace(&options.name, &params(options), &lease).await
+        }
+        None => {
+            let metadata = ObjectMeta {
+                name: Some(options.name.clone()),
+                namespace: Some(options.namespace.clone()),
+                ..ObjectMeta::default()
+            };
+            api.create(&params(options), &Lease { metadata, spec }).await
+        }
+    };
+    match answer {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+async fn give_up(api: &Api<Lease>, options: &LeaseOptions, election: &Election, wall: &impl Fn() -> String) {
+    let Ok(Some(mut lease)) = api.get_opt(&options.name).await else { return };
+    if let Some(spec) = election.give_up(&lease.spec, &wall()) {
+        lease.spec = spec;
+        // If this fails the others wait out the duration: slower, not wrong.
+        let _ = api.replace(&options.name, &params(options), &lease).await;
+    }
+}
