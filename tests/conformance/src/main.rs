@@ -43,6 +43,9 @@ struct Cli {
     /// Leave failing sequences as long as they are.
     #[arg(long)]
     no_shrink: bool,
+    /// Print every difference as a line of JSON, also those after the first of a sequence.
+    #[arg(long)]
+    every: bool,
 }
 
 fn say(text: &str) {
@@ -81,7 +84,8 @@ async fn embedded(collects_garbage: bool) -> anyhow::Result<ClientSubject> {
 
 async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSubject) -> anyhow::Result<bool> {
     let rules = if cli.against_real { Vec::new() } else { explained::rules() };
-    let plan = Plan { concurrency: cli.concurrency, rules, shrink: !cli.no_shrink, ..Plan::seeds(cli.from..cli.to) };
+    let shrink = !cli.no_shrink && !cli.every;
+    let plan = Plan { concurrency: cli.concurrency, rules, shrink, every: cli.every, ..Plan::seeds(cli.from..cli.to) };
     let clock = Clock::system();
     let began = clock.now();
     let mut report = if cli.garbage {
@@ -101,6 +105,9 @@ async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSub
     }
     if cli.coverage {
         say(&report.coverage());
+    }
+    if cli.every {
+        report.every.iter().for_each(|failure| say(&failure.to_json().to_string()));
     }
     say(&report.to_string());
     let seconds = clock.now().duration_since(began).as_secs_f64();
