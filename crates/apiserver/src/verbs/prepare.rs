@@ -50,7 +50,7 @@ pub(crate) fn check_type(resource: &Resource, object: &mut Value) -> Result<(), 
     let map = crate::object::map_mut(object);
     map.insert("kind".to_owned(), json!(resource.kind));
     map.insert("apiVersion".to_owned(), json!(resource.api_version()));
-    crate::typed::decode(resource, object).map_err(|text| {
+    crate::typed::decode(resource, object).map(drop).map_err(|text| {
         let (kind, version) = (&resource.kind, &resource.version);
         StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {text}"))
     })
@@ -87,6 +87,7 @@ pub(crate) fn complete(
     } else {
         defaults::drop_nulls(object);
         defaults::apply(state, &resource.id, object, old);
+        crate::typed::shape(resource, object);
         causes.extend(validation::metadata(resource, object, old));
         causes.extend(validation::spec(resource, object, old));
     }
