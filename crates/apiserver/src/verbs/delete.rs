@@ -51,7 +51,7 @@ pub(crate) fn delete_collection(
     Ok(page)
 }
 
-fn check_preconditions(
+pub(crate) fn check_preconditions(
     resource: &Resource,
     existing: &Value,
     name: &str,
