@@ -113,8 +113,27 @@ const CONTAINER: &str = "name:s image:s0 command:* args:* workingDir:s0 ports:* 
     readinessProbe:* startupProbe:* lifecycle:* terminationMessagePath:s terminationMessagePolicy:s imagePullPolicy:s \
     securityContext:* stdin:b0 stdinOnce:b0 tty:b0";
 
-/// Decodes a built-in object as the real server does; the error is the text of Go's decoder.
-pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<(), String> {
+/// Decodes the metadata of a custom object. Returns the paths of unknown fields, which are dropped.
+pub(crate) fn decode_metadata(metadata: &mut Value) -> Result<Vec<String>, String> {
+    let fields = TABLE.iter().find(|row| row.1 == "metadata").map(|row| row.3).unwrap_or_default();
+    match metadata {
+        Value::Null => Ok(Vec::new()),
+        Value::Object(map) => {
+            let known: Vec<&str> = fields.split_whitespace().filter_map(|f| f.split(':').next()).collect();
+            let unknown = map.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+            decode_map(map, "ObjectMeta", fields, false)?;
+            Ok(unknown)
+        }
+        other => {
+            let found = go_kind(other, false);
+            Err(format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"))
+        }
+    }
+}
+
+/// Decodes a built-in object as the real server does; the error is the text of Go's decoder. Returns problems such as
+/// `unknown field "spec.x"`.
+pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
     let rows = TABLE.iter().filter(|row| row.0.is_empty() || row.0 == resource.id);
     for (_, path, go_type, fields) in rows {
         let parts: Vec<&str> = path.split('.').filter(|p| !p.is_empty()).collect();
@@ -127,7 +146,7 @@ pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<(), Stri
     if resource.id == "secrets" {
         check_base64(object)?;
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 fn descend(
@@ -222,7 +241,7 @@ mod tests {
 
     fn decoded(id: &str, mut object: Value) -> Result<Value, String> {
         let resource = Registry::built_in().by_id(id).unwrap();
-        decode(&resource, &mut object).map(|()| object)
+        decode(&resource, &mut object).map(|_| object)
     }
 
     #[test]
