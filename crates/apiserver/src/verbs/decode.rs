@@ -71,19 +71,36 @@ pub(crate) fn decode(state: &State, resource: &Resource, object: &mut Value) -> 
     let map = map_mut(object);
     map.insert("kind".to_owned(), json!(kind));
     map.insert("apiVersion".to_owned(), json!(version));
-    typed::decode(resource, object)
+    typed::decode(resource, object).map(|paths| unknown(&paths))
+}
+
+fn unknown(paths: &[String]) -> Vec<String> {
+    paths.iter().map(|path| format!("unknown field {path:?}")).collect()
 }
 
 /// Custom objects have typed metadata; the rest is pruned by the schema.
 fn decode_custom(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
-    let metadata = match object.get_mut("metadata") {
-        Some(metadata) => typed::decode_metadata(metadata)?,
+    let mut paths = match object.get_mut("metadata") {
+        Some(metadata) => decode_metadata(metadata)?,
         None => Vec::new(),
     };
-    let mut problems: Vec<String> =
-        metadata.iter().map(|path| format!("unknown field {:?}", format!("metadata.{path}"))).collect();
     if let Some(schema) = resource.custom.as_ref().and_then(|c| c.schema.as_ref()) {
-        problems.extend(schema.prune(object).iter().map(|path| format!("unknown field {path:?}")));
+        paths.extend(schema.prune(object));
     }
-    Ok(problems)
+    Ok(unknown(&paths))
+}
+
+fn decode_metadata(metadata: &mut Value) -> Result<Vec<String>, String> {
+    let found = match metadata {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(_) => {
+            let paths = typed::decode_as("ObjectMeta", metadata)?;
+            return Ok(paths.iter().map(|path| format!("metadata.{path}")).collect());
+        }
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+    };
+    Err(format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"))
 }
