@@ -72,6 +72,12 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// What every request about the resource is warned of.
+    pub(crate) fn deprecation(&self) -> Option<&'static str> {
+        (self.id == "endpoints")
+            .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    }
+
     /// The subresources a path may name.
     pub(crate) fn has_subresource(&self, name: &str) -> bool {
         match name {

@@ -62,9 +62,9 @@ impl Schema {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// Removes fields that the schema does not know, except where it says to keep them.
-    pub fn prune(&self, object: &mut Value) {
-        prune::prune_root(&self.root, object);
+    /// Removes fields that the schema does not know, except where it says to keep them. Returns their paths, sorted.
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        prune::prune_root(&self.root, object)
     }
 
     /// Fills in defaults (and drops nulls of fields that are not nullable, as the API server does).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::prepare::{check_type, complete, manage_fields};
+use super::prepare::{complete, manage_fields};
 use super::{Caller, Outcome, invalid};
 use crate::object::{is_terminating, map_mut, meta_mut, name, namespace, text};
 use crate::registry::Resource;
@@ -21,7 +21,6 @@ pub(crate) fn create(
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
-    check_type(&resource, &mut object)?;
     place_in_namespace(&resource, &target.namespace, &mut object)?;
     if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
         return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));

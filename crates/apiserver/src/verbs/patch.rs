@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tidegate_patch::{PatchError, check_merge_patch, json_patch, merge_patch, strategic_merge_patch};
 
-use super::prepare::check_type;
+use super::decode::decode;
 use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
+use crate::body::duplicates;
+use crate::json::Document;
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
@@ -22,29 +24,35 @@ pub(crate) enum Form {
     Strategic,
 }
 
+const CUSTOM_FORMS: &str = "the body of the request was in an unknown format - accepted media types include: \
+    application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+
 impl Form {
     pub(crate) fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
         match content_type {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" if resource.custom.is_none() => Ok(Self::Strategic),
-            "application/strategic-merge-patch+json" => Err(StatusError::new(
-                415,
-                "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: \
-                 application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-            )),
             "application/apply-patch+yaml" | "application/apply-patch+cbor" => Err(StatusError::new(
                 415,
                 "UnsupportedMediaType",
                 "server-side apply is not supported by this server: send a merge patch",
             )),
+            _ if resource.custom.is_some() => Err(StatusError::new(415, "UnsupportedMediaType", CUSTOM_FORMS)),
             _ => {
                 let mut error = StatusError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
                 error.details = Some(Value::Object(serde_json::Map::new()));
                 Err(error)
             }
         }
+    }
+
+    /// Reads a patch of this form.
+    pub(crate) fn parse(self, body: &[u8]) -> Result<Document, StatusError> {
+        crate::json::read(body).map_err(|why| match self {
+            Self::Strategic => StatusError::bad_request(why),
+            Self::Json | Self::Merge => StatusError::bad_request(format!("error decoding patch: {why}")),
+        })
     }
 
     /// The patched document.
@@ -79,24 +87,12 @@ fn refused(error: PatchError) -> StatusError {
     }
 }
 
-/// A patch whose result cannot be decoded is told apart from a body that cannot.
-fn undecodable(error: StatusError, object: &Value) -> StatusError {
-    match error.message.split_once("cannot be handled as a ") {
-        Some((_, text)) if text.contains("json: ") || text.contains("base64") => {
-            let text = text.split_once(": ").map_or(text, |(_, text)| text);
-            let cause = Cause::invalid("patch", &Value::from(object.to_string()), text);
-            StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
-        }
-        _ => error,
-    }
-}
-
 /// Patches an object or its status.
 pub(crate) fn patch(
     state: &mut State,
     target: &Target,
     form: Form,
-    patch: &Value,
+    body: &[u8],
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
@@ -106,10 +102,29 @@ pub(crate) fn patch(
     if resource.custom.is_some() {
         document["apiVersion"] = Value::from(resource.api_version());
     }
-    let mut object = form.apply(&resource.kind, &document, patch)?;
-    check_type(&resource, &mut object).map_err(|error| undecodable(error, &object))?;
+    let patch = form.parse(body)?;
+    let mut object = form.apply(&resource.kind, &document, &patch.value)?;
+    decode_patched(state, &resource, &patch, &mut object, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
     let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
+}
+
+/// What cannot be decoded is the fault of the patch, and is shown as a whole.
+fn decode_patched(
+    state: &mut State,
+    resource: &Resource,
+    patch: &Document,
+    object: &mut Value,
+    caller: &Caller,
+) -> Result<(), StatusError> {
+    let shown = Value::from(object.to_string());
+    let refuse = |why: String| {
+        let cause = Cause::invalid("patch", &shown, &why);
+        StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
+    };
+    let mut problems = duplicates(patch);
+    problems.extend(decode(state, resource, object).map_err(refuse)?);
+    caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)
 }

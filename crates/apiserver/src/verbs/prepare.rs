@@ -10,62 +10,6 @@ use crate::state::State;
 use crate::status::{Cause, StatusError};
 use crate::validation;
 
-/// Checks kind and version of a body against the path, and fills them in for built-in kinds.
-pub(crate) fn check_type(resource: &Resource, object: &mut Value) -> Result<(), StatusError> {
-    let kind = text(object, &["kind"]).to_owned();
-    let version = text(object, &["apiVersion"]).to_owned();
-    if resource.custom.is_some() {
-        if kind.is_empty() {
-            return Err(missing_kind(resource, &object.to_string()));
-        }
-        if version != resource.api_version() {
-            return Err(StatusError::bad_request(format!(
-                "the API version in the data ({version}) does not match the expected API version ({})",
-                resource.api_version()
-            )));
-        }
-        if kind != resource.kind {
-            let cause = Cause::invalid("kind", &json!(kind), &format!("must be {}", resource.kind));
-            let about = crate::status::About { group: &resource.group, kind: &kind, name: name(object) };
-            return Err(StatusError::invalid(&about, &[cause]));
-        }
-        return Ok(());
-    }
-    if !version.is_empty() && version != resource.api_version() {
-        return Err(StatusError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({})",
-            resource.api_version()
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(StatusError::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
-            resource.version,
-            resource.kind,
-            resource.version,
-            if resource.group.is_empty() { "core" } else { resource.group.as_str() },
-            resource.kind
-        )));
-    }
-    let map = crate::object::map_mut(object);
-    map.insert("kind".to_owned(), json!(resource.kind));
-    map.insert("apiVersion".to_owned(), json!(resource.api_version()));
-    crate::typed::decode(resource, object).map(drop).map_err(|text| {
-        let (kind, version) = (&resource.kind, &resource.version);
-        StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {text}"))
-    })
-}
-
-/// The answer to a custom object without a kind; the real server shows the body as it came.
-pub(crate) fn missing_kind(resource: &Resource, body: &str) -> StatusError {
-    let start: String = body.chars().take(30).collect();
-    let dots = if body.chars().count() > 30 { " ..." } else { "" };
-    StatusError::bad_request(format!(
-        "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{body}' ({start}{dots})",
-        resource.kind
-    ))
-}
-
 /// Defaults and prunes, then refuses what is wrong.
 pub(crate) fn complete(
     state: &mut State,
@@ -74,24 +18,39 @@ pub(crate) fn complete(
     old: Option<&Value>,
 ) -> Result<(), StatusError> {
     let mut causes = Vec::new();
+    if resource.custom.is_some() {
+        check_type(resource, object)?;
+    }
     if let Some(schema) = resource.custom.as_ref().and_then(|c| c.schema.as_ref()) {
-        // Schemas do not describe metadata beyond its name: it must survive pruning whole.
-        let metadata = object.get("metadata").cloned().unwrap_or_default();
+        // Objects from bodies and patches were pruned when they were decoded, but others come here, too.
         schema.prune(object);
         schema.default(object);
-        let map = crate::object::map_mut(object);
-        map.insert("metadata".to_owned(), metadata);
         causes.extend(validation::metadata(resource, object, old));
         let found = schema.validate(object, old);
         causes.extend(found.into_iter().map(|c| Cause { reason: c.reason, message: c.message, field: c.field }));
     } else {
         defaults::drop_nulls(object);
         defaults::apply(state, &resource.id, object, old);
-        crate::typed::shape(resource, object);
         causes.extend(validation::metadata(resource, object, old));
         causes.extend(validation::spec(resource, object, old));
     }
     if causes.is_empty() { Ok(()) } else { Err(invalid(resource, name(object), &causes)) }
+}
+
+/// Kind and version of a custom object are its own, so they are validated like the rest of it.
+fn check_type(resource: &Resource, object: &Value) -> Result<(), StatusError> {
+    let (kind, version) = (text(object, &["kind"]), text(object, &["apiVersion"]));
+    let (wanted_kind, wanted_version) = (resource.kind.as_str(), resource.api_version());
+    let must = |field: &str, given: &str, wanted: &str| {
+        (given != wanted).then(|| Cause::invalid(field, &json!(given), &format!("must be {wanted}")))
+    };
+    let causes: Vec<Cause> =
+        must("kind", kind, wanted_kind).into_iter().chain(must("apiVersion", version, &wanted_version)).collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+    Err(StatusError::invalid(&crate::status::About { group, kind, name: name(object) }, &causes))
 }
 
 /// Keeps one entry per manager, operation, version and subresource, with the fields that this write changed.

@@ -18,7 +18,7 @@ use crate::store::Key;
 /// What a client sends to change a scale.
 pub(crate) enum Change<'a> {
     Replace(Value),
-    Patch(Form, &'a Value),
+    Patch(Form, &'a [u8]),
 }
 
 /// Reads a scale.
@@ -39,7 +39,9 @@ pub(crate) fn write(
     let (key, existing) = find(state, target)?;
     let scale = match change {
         Change::Replace(scale) => scale,
-        Change::Patch(form, patch) => form.apply("Scale", &scale_of(&resource, paths, &existing), patch)?,
+        Change::Patch(form, body) => {
+            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body)?.value)?
+        }
     };
     check_name(&scale, &target.name)?;
     let version = text(&scale, &["metadata", "resourceVersion"]);

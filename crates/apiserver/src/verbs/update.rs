@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::create::{create, place_in_namespace};
-use super::prepare::{check_type, complete, manage_fields};
+use super::prepare::{complete, manage_fields};
 use super::{Caller, Outcome, not_found};
 use crate::object::{
     finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid, without_bookkeeping,
@@ -35,7 +35,6 @@ pub(crate) fn update(
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
-    check_type(&resource, &mut object)?;
     check_name(&object, &target.name)?;
     place_in_namespace(&resource, &target.namespace, &mut object)?;
     let key = Key::new(&resource.id, &target.namespace, &target.name);
