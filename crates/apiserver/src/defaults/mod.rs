@@ -32,6 +32,9 @@ pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option
         _ => {}
     }
     tidy_metadata(object);
+    if let Some(resource) = state.registry.by_id(id) {
+        crate::typed::shape(&resource, object);
+    }
 }
 
 /// Removes nulls in maps, which typed kinds cannot tell from absence.
