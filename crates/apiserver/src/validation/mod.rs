@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::registry::Resource;
 use crate::status::Cause;
 
-pub(crate) use metadata::metadata;
+pub(crate) use metadata::{is_standard as is_standard_finalizer, metadata};
 
 /// What is wrong with the contents of a built-in object.
 pub(crate) fn spec(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {

@@ -79,7 +79,6 @@ pub(crate) fn bind(
     conditions
         .push(json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now}));
     child_mut(&mut pod, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
-    super::prepare::manage_fields(&target.resource, &mut pod, Some(&existing), caller, "binding", &now);
     state.store.put(&key, pod);
     Ok(success())
 }
