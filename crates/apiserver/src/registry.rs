@@ -149,6 +149,11 @@ impl Registry {
         self.resources.values()
     }
 
+    /// Whether a group is one of custom resources; none if there is no such group.
+    pub(crate) fn is_custom_group(&self, group: &str) -> Option<bool> {
+        self.resources.values().find(|r| r.group == group).map(|r| r.custom.is_some())
+    }
+
     /// Whether any resource has this group (and version, if given).
     pub(crate) fn has_group(&self, group: &str, version: Option<&str>) -> bool {
         self.resources.values().any(|r| r.group == group && version.is_none_or(|v| r.version == v))
