@@ -124,12 +124,13 @@ pub(crate) fn delete_options(parts: &Parts, body: &Bytes) -> Result<Option<Value
         return Ok(None);
     }
     check_media_type(parts)?;
-    let options = read_typed(body).map_err(StatusError::bad_request)?.value;
+    let mut options = read_typed(body).map_err(StatusError::bad_request)?.value;
     let kind = crate::object::text(&options, &["kind"]);
     let version = crate::object::text(&options, &["apiVersion"]);
     if !matches!(kind, "" | "DeleteOptions") {
         return Err(StatusError::bad_request(unregistered(kind, version)));
     }
+    crate::typed::decode_as("DeleteOptions", &mut options).map_err(StatusError::bad_request)?;
     Ok(Some(options))
 }
 

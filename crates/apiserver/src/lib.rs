@@ -26,6 +26,7 @@ mod gc;
 mod json;
 mod list;
 mod listener;
+mod managed;
 mod object;
 mod registry;
 mod request;

@@ -120,10 +120,12 @@ pub(crate) fn read_version(query: &Query) -> Result<Option<u64>, StatusError> {
     match query.get("resourceVersion") {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
-            StatusError::bad_request(format!(
-                "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing \
-                 {text:?}: invalid syntax"
-            ))
+            let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+            let text = format!("resourceVersion: Invalid value: {text:?}: {why}");
+            if query.flag("watch") {
+                return StatusError::new(500, "", text);
+            }
+            StatusError::bad_request(format!("invalid resource version: {text}"))
         }),
     }
 }
@@ -178,10 +180,23 @@ fn write_token(revision: u64, start: &str) -> String {
 fn read_token(text: &str) -> Result<(u64, String), StatusError> {
     let refuse =
         |why: &str| StatusError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-    let bytes = from_base64(text).ok_or_else(|| refuse("illegal base64 data"))?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|e| refuse(&e.to_string()))?;
-    let revision = token.get("rv").and_then(Value::as_u64).ok_or_else(|| refuse("no resource version"))?;
-    let start = token.get("start").and_then(Value::as_str).ok_or_else(|| refuse("no start"))?;
+    let bytes = from_base64(text).ok_or_else(|| {
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let place = text.find(|c| !legal(c)).unwrap_or(text.len() / 4 * 4);
+        refuse(&format!("illegal base64 data at input byte {place}"))
+    })?;
+    let token = crate::json::read(&bytes).map_err(|why| refuse(&why))?.value;
+    let version = crate::object::text(&token, &["v"]);
+    if version != "meta.k8s.io/v1" {
+        return Err(refuse(&format!("server does not recognize this encoded version {version:?}")));
+    }
+    let revision = token.get("rv").and_then(Value::as_u64).filter(|revision| *revision > 0);
+    let revision =
+        revision.ok_or_else(|| refuse("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"))?;
+    let start = crate::object::text(&token, &["start"]);
+    if start.is_empty() {
+        return Err(refuse("encoded start key empty (version meta.k8s.io/v1)"));
+    }
     Ok((revision, start.to_owned()))
 }
 

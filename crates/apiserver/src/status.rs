@@ -180,6 +180,13 @@ impl StatusError {
         Self { details: Some(json!({})), ..Self::new(404, "NotFound", message) }
     }
 
+    /// 405 with the resource.
+    pub(crate) fn not_supported(group: &str, resource: &str, verb: &str) -> Self {
+        let about = About { group, kind: resource, name: "" };
+        let message = format!("{verb} is not supported on resources of kind {:?}", about.qualified());
+        Self { details: Some(Value::Object(about.details())), ..Self::new(405, "MethodNotAllowed", message) }
+    }
+
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self { details: Some(json!({})), ..Self::new(405, "MethodNotAllowed", message) }

@@ -112,10 +112,12 @@ impl Watch {
     }
 
     fn bookmark(&self) -> Event {
-        let object = json!({
-            "kind": self.resource.kind, "apiVersion": self.resource.api_version(),
-            "metadata": {"resourceVersion": self.cursor.to_string()},
-        });
+        // An object of the kind with nothing in it but the version.
+        let mut object = crate::typed::empty(&self.resource);
+        let map = crate::object::map_mut(&mut object);
+        map.insert("kind".to_owned(), json!(self.resource.kind));
+        map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
+        map.insert("metadata".to_owned(), json!({"resourceVersion": self.cursor.to_string()}));
         Event { kind: "BOOKMARK", object }
     }
 

@@ -21,7 +21,7 @@ use crate::registry::Resource;
 use crate::status::Cause;
 use rules::Findings;
 
-pub(crate) use metadata::metadata;
+pub(crate) use metadata::{is_standard as is_standard_finalizer, metadata};
 
 /// What is wrong with the contents of a built-in object.
 pub(crate) fn spec(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::prepare::{complete, manage_fields};
-use super::{Caller, Outcome, invalid};
-use crate::object::{is_terminating, map_mut, meta_mut, name, namespace, text};
+use super::prepare::complete;
+use super::{Caller, Outcome};
+use crate::managed;
+use crate::object::{child_mut, is_terminating, map_mut, meta_mut, name, namespace, text};
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
-use crate::status::{Cause, StatusError};
+use crate::status::StatusError;
 use crate::store::Key;
 
 /// Makes an object.
@@ -25,22 +26,28 @@ pub(crate) fn create(
     if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
         return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
-    name_it(state, &resource, &mut object)?;
+    name_it(state, &mut object);
     if resource.namespaced {
         check_namespace(state, &resource, &target.namespace, name(&object))?;
     }
     begin(state, &resource, &mut object);
-    complete(state, &resource, &mut object, None)?;
+    complete(state, &resource, &mut object, None, "")?;
     let key = Key::new(&resource.id, &target.namespace, name(&object));
     if let Some(existing) = state.store.get(&key) {
         let mut taken = StatusError::already_exists(&resource.group, &resource.plural, key.name());
+        if !text(&object, &["metadata", "generateName"]).is_empty() {
+            // Whether the name was generated or given is not looked at.
+            taken.message.push_str(", the server was not able to generate a unique name for the object");
+            taken.retry_after = Some(1);
+            child_mut(taken.details.get_or_insert_default(), &[]).insert("retryAfterSeconds".to_owned(), json!(1));
+        }
         if is_terminating(existing) {
             taken.message = format!("object is being deleted: {}", taken.message);
         }
         return Err(taken);
     }
     let now = state.now();
-    manage_fields(&resource, &mut object, None, caller, "", &now);
+    managed::update(&resource, &mut object, None, caller, "", &now);
     if caller.dry_run {
         return Ok(Outcome::Object(201, Arc::new(object)));
     }
@@ -63,20 +70,16 @@ pub(crate) fn place_in_namespace(resource: &Resource, wanted: &str, object: &mut
     Ok(())
 }
 
-fn name_it(state: &mut State, resource: &Resource, object: &mut Value) -> Result<(), StatusError> {
-    if !name(object).is_empty() {
-        return Ok(());
-    }
-    let prefix = text(object, &["metadata", "generateName"]).to_owned();
-    if prefix.is_empty() {
-        let cause = Cause::required("metadata.name", "name or generateName is required");
-        return Err(invalid(resource, "", &[cause]));
+/// Gives an object without a name one that begins as asked for.
+fn name_it(state: &mut State, object: &mut Value) {
+    let prefix = text(object, &["metadata", "generateName"]);
+    if !name(object).is_empty() || prefix.is_empty() {
+        return;
     }
     // Kubernetes keeps 58 characters of the prefix, so that the name stays within a DNS label.
     let prefix: String = prefix.chars().take(58).collect();
     let generated = format!("{prefix}{}", state.ids.suffix());
     meta_mut(object).insert("name".to_owned(), json!(generated));
-    Ok(())
 }
 
 fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &str) -> Result<(), StatusError> {
@@ -109,8 +112,12 @@ fn begin(state: &mut State, resource: &Resource, object: &mut Value) {
         map_mut(object).remove("status");
     }
     let meta = meta_mut(object);
-    for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"] {
+    for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
         meta.remove(field);
+    }
+    // Where the server does not count generations, the one that was sent stays.
+    if meta.get("generation").and_then(Value::as_i64).unwrap_or(0) == 0 {
+        meta.remove("generation");
     }
     meta.insert("uid".to_owned(), json!(uid));
     meta.insert("creationTimestamp".to_owned(), json!(now));

@@ -20,6 +20,7 @@ use crate::store::Key;
 /// Deletes one object.
 pub(crate) fn delete(state: &mut State, target: &Target, options: &DeleteOptions) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
+    warn_of_orphans(state, &resource, options);
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
     check_preconditions(&resource, &existing, &target.name, options)?;
@@ -41,6 +42,7 @@ pub(crate) fn delete_collection(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<crate::list::Page, StatusError> {
+    warn_of_orphans(state, &target.resource, options);
     let page = list(state, target)?;
     for object in &page.items {
         let key = Key::new(&target.resource.id, crate::object::namespace(object), crate::object::name(object));
@@ -49,6 +51,16 @@ pub(crate) fn delete_collection(
         }
     }
     Ok(page)
+}
+
+/// Jobs leave their pods behind unless told otherwise, which surprises people.
+fn warn_of_orphans(state: &mut State, resource: &Resource, options: &DeleteOptions) {
+    if resource.id == "jobs.batch" && options.propagation.is_none() {
+        state.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them \
+             or set propagationPolicy=Orphan to suppress this warning",
+        );
+    }
 }
 
 pub(crate) fn check_preconditions(

@@ -74,10 +74,17 @@ impl DeleteOptions {
 }
 
 fn propagation(policy: &str, body: &Value, query: &Query) -> Result<Option<Propagation>, StatusError> {
+    let refuse = |cause: Cause| {
+        Err(StatusError::invalid(&About { group: "meta.k8s.io", kind: "DeleteOptions", name: "" }, &[cause]))
+    };
     let orphan = match query.get("orphanDependents") {
         "" => body.get("orphanDependents").and_then(Value::as_bool),
         text => Some(text == "true" || text == "1"),
     };
+    if orphan.is_some() && !policy.is_empty() {
+        let text = "orphanDependents and deletionPropagation cannot be both set";
+        return refuse(Cause::invalid("propagationPolicy", &json!(policy), text));
+    }
     match policy {
         "" => Ok(orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background })),
         "Background" => Ok(Some(Propagation::Background)),
@@ -85,8 +92,7 @@ fn propagation(policy: &str, body: &Value, query: &Query) -> Result<Option<Propa
         "Orphan" => Ok(Some(Propagation::Orphan)),
         other => {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
-            let cause = Cause::unsupported("propagationPolicy", &json!(other), &supported);
-            Err(StatusError::invalid(&About { group: "meta.k8s.io", kind: "DeleteOptions", name: "" }, &[cause]))
+            refuse(Cause::unsupported("propagationPolicy", &json!(other), &supported))
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Change<'a> {
 /// Reads a scale.
 pub(crate) fn get(state: &State, target: &Target) -> Result<Outcome, StatusError> {
     let (_, object) = find(state, target)?;
-    Ok(Outcome::Other(200, scale_of(&target.resource, paths(target)?, &object)))
+    Ok(Outcome::Other(200, scale_of(&target.resource, paths(target)?, &object)?))
 }
 
 /// Writes a scale.
@@ -36,11 +36,14 @@ pub(crate) fn write(
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
     let paths = paths(target)?;
+    if let Change::Replace(scale) = &change {
+        check_name(scale, &target.name)?;
+    }
     let (key, existing) = find(state, target)?;
     let scale = match change {
         Change::Replace(scale) => scale,
         Change::Patch(form, body) => {
-            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body)?.value)?
+            form.apply("Scale", &scale_of(&resource, paths, &existing)?, &form.parse(body)?.value)?
         }
     };
     check_name(&scale, &target.name)?;
@@ -51,9 +54,7 @@ pub(crate) fn write(
     }
     let replicas = number(&scale, &["spec", "replicas"]).unwrap_or(0);
     if replicas < 0 {
-        let cause = Cause::invalid("spec.replicas", &json!(replicas), "must be greater than or equal to 0");
-        let about = About { group: "autoscaling", kind: "Scale", name: &target.name };
-        return Err(StatusError::invalid(&about, &[cause]));
+        return Err(negative(&resource, paths, &target.name, replicas));
     }
     let mut object = (*existing).clone();
     if let Some((last, parents)) = paths.spec.split_last() {
@@ -61,7 +62,16 @@ pub(crate) fn write(
         child_mut(&mut object, &parents).insert(last.clone(), json!(replicas));
     }
     let stored = replace(state, &resource, &key, &existing, object, "scale", caller)?;
-    Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)))
+    Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)?))
+}
+
+fn negative(resource: &Resource, paths: &ScalePaths, name: &str, replicas: i64) -> StatusError {
+    if resource.custom.is_none() {
+        let cause = Cause::invalid("spec.replicas", &json!(replicas), "must be greater than or equal to 0");
+        return StatusError::invalid(&About { group: "autoscaling", kind: "Scale", name }, &[cause]);
+    }
+    let field = format!(".{}", paths.spec.join("."));
+    super::invalid(resource, name, &[Cause::invalid(field, &json!(replicas), "should be a non-negative integer")])
 }
 
 fn paths(target: &Target) -> Result<&ScalePaths, StatusError> {
@@ -78,7 +88,11 @@ fn read<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, key| value.get(key))
 }
 
-fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Value {
+fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Result<Value, StatusError> {
+    if resource.custom.is_some() && read(object, &paths.spec).is_none() {
+        let text = format!("the spec replicas field \".{}\" does not exist", paths.spec.join("."));
+        return Err(StatusError::internal(text));
+    }
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = crate::object::at(object, &["metadata", field]) {
@@ -100,5 +114,5 @@ fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Value {
     if !selector.is_empty() {
         status["selector"] = json!(selector);
     }
-    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status})
+    Ok(json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}))
 }
