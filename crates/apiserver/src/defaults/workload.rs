@@ -1,9 +1,9 @@
 //! Defaults of workloads and of what governs them.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::pod::spec as pod_spec;
-use crate::object::{child_mut, default_to, name, uid};
+use crate::object::{at, child_mut, default_to, name, uid};
 
 const TEMPLATE: [&str; 3] = ["spec", "template", "spec"];
 
@@ -72,6 +72,11 @@ pub(super) fn job(object: &mut Value, new: bool) {
     let replacement = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
     default_to(spec, "podReplacementPolicy", replacement);
     let manual = spec.get("manualSelector") == Some(&json!(true));
+    if at(object, &["metadata", "labels"]).and_then(Value::as_object).is_none_or(Map::is_empty)
+        && let Some(labels) = at(object, &["spec", "template", "metadata", "labels"]).cloned()
+    {
+        child_mut(object, &["metadata"]).insert("labels".to_owned(), labels);
+    }
     if new && !manual {
         own_labels(object);
     }

@@ -6,9 +6,18 @@ use super::table::{Type, bare, fields};
 use super::{quantity, shape, times};
 use crate::encoding::from_base64;
 
+/// Who decodes, which decides the words: the JSON decoder reads bodies, the converter takes the result of a strategic
+/// merge patch, which is no text any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    Json,
+    Converter,
+}
+
 /// Where the decoder is.
 #[derive(Clone, Debug)]
 struct Place {
+    reader: Reader,
     /// The structure whose field this is.
     within: &'static str,
     /// The path as error texts have it.
@@ -22,7 +31,7 @@ impl Place {
         let join = |before: &str, next: &str| {
             if before.is_empty() { next.to_owned() } else { format!("{before}.{next}") }
         };
-        Self { within, spoken: join(&self.spoken, path), exact: join(&self.exact, name) }
+        Self { within, spoken: join(&self.spoken, path), exact: join(&self.exact, name), ..*self }
     }
 
     fn item(&self, index: usize) -> Self {
@@ -33,19 +42,33 @@ impl Place {
         Self { exact: format!("{}.{key}", self.exact), ..self.clone() }
     }
 
-    fn mismatch(&self, found: &str, wanted: &str) -> String {
-        format!(
-            "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
-            bare(self.within),
-            self.spoken
-        )
+    /// What a value of the wrong type is refused with.
+    fn mismatch(&self, value: &Value, kind: &Type) -> String {
+        match self.reader {
+            Reader::Json => {
+                let shows_number = matches!(kind, Type::Int32(_) | Type::Int64(_));
+                self.cannot_unmarshal(&go_kind(value, shows_number), &kind.go_name())
+            }
+            Reader::Converter => cannot_convert(value, kind),
+        }
+    }
+
+    fn cannot_unmarshal(&self, found: &str, wanted: &str) -> String {
+        match self.reader {
+            Reader::Json => format!(
+                "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
+                bare(self.within),
+                self.spoken
+            ),
+            Reader::Converter => format!("json: cannot unmarshal {found} into Go value of type {wanted}"),
+        }
     }
 }
 
 /// Decodes an object as a type; gives the paths of the fields that the type does not have.
-pub(super) fn object(name: &'static str, object: &mut Value) -> Result<Vec<String>, String> {
+pub(super) fn object(name: &'static str, object: &mut Value, reader: Reader) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
-    let root = Place { within: name, spoken: String::new(), exact: String::new() };
+    let root = Place { reader, within: name, spoken: String::new(), exact: String::new() };
     if let Value::Object(map) = object {
         structure(map, name, &root, &mut unknown)?;
     }
@@ -67,7 +90,7 @@ fn structure(
         };
         if let Err(text) = decode(value, &field.kind, &place.field(name, field.path, key), unknown) {
             // Only values of the wrong type let the decoder go on; the first of them is told in the end.
-            if !text.starts_with("json: cannot unmarshal") {
+            if place.reader == Reader::Converter || !text.starts_with("json: cannot unmarshal") {
                 return Err(text);
             }
             first = first.or(Some(text));
@@ -86,7 +109,7 @@ fn decode(value: &mut Value, kind: &Type, place: &Place, unknown: &mut Vec<Strin
         Type::Any => Ok(()),
         Type::Struct(name) => match value {
             Value::Object(map) => structure(map, name, place, unknown),
-            _ => Err(place.mismatch(&go_kind(value, false), &kind.go_name())),
+            _ => Err(place.mismatch(value, kind)),
         },
         Type::List(inner, _) => match value {
             Value::Array(items) => {
@@ -96,7 +119,7 @@ fn decode(value: &mut Value, kind: &Type, place: &Place, unknown: &mut Vec<Strin
                 }
                 Ok(())
             }
-            _ => Err(place.mismatch(&go_kind(value, false), &kind.go_name())),
+            _ => Err(place.mismatch(value, kind)),
         },
         Type::Map(inner, _) => match value {
             Value::Object(map) => {
@@ -106,7 +129,7 @@ fn decode(value: &mut Value, kind: &Type, place: &Place, unknown: &mut Vec<Strin
                 }
                 Ok(())
             }
-            _ => Err(place.mismatch(&go_kind(value, false), &kind.go_name())),
+            _ => Err(place.mismatch(value, kind)),
         },
         _ => scalar(value, kind, place),
     }
@@ -124,30 +147,63 @@ fn scalar(value: &mut Value, kind: &Type, place: &Place) -> Result<(), String> {
     let fits = match kind {
         Type::Text(_) => value.is_string(),
         Type::Bool(_) => value.is_boolean(),
+        Type::Int32(_) if place.reader == Reader::Converter && value.is_i64() => {
+            wrap(value);
+            true
+        }
         Type::Int32(_) => fits_i32(value),
         Type::Int64(_) => value.is_i64(),
         Type::Float(_) => value.is_number(),
-        Type::Bytes => {
-            let Some(text) = value.as_str() else {
-                return Err(place.mismatch(&go_kind(value, false), &kind.go_name()));
-            };
-            return check_base64(text);
-        }
+        Type::Bytes => match value.as_str() {
+            Some(text) => return check_base64(text, place.reader),
+            None => false,
+        },
         Type::Quantity => return quantity::decode(value),
         Type::Time | Type::MicroTime | Type::Duration => match value.as_str() {
             Some(text) => {
                 *value = Value::from(times::decode(text, kind)?);
                 true
             }
-            None => false,
+            None => return Err(place.cannot_unmarshal(&go_kind(value, false), "string")),
         },
-        Type::IntOrString if value.is_string() => true,
-        Type::IntOrString if fits_i32(value) => true,
-        Type::IntOrString => return Err(place.mismatch(&go_kind(value, true), "int32")),
+        Type::IntOrString if value.is_string() || fits_i32(value) => true,
+        Type::IntOrString => return Err(place.cannot_unmarshal(&go_kind(value, true), "int32")),
         _ => true,
     };
-    let shows_number = matches!(kind, Type::Int32(_) | Type::Int64(_));
-    if fits { Ok(()) } else { Err(place.mismatch(&go_kind(value, shows_number), &kind.go_name())) }
+    if fits { Ok(()) } else { Err(place.mismatch(value, kind)) }
+}
+
+/// The converter does not look whether a number fits, it cuts.
+fn wrap(value: &mut Value) {
+    let low = value.as_i64().unwrap_or_default().to_le_bytes();
+    *value = Value::from(i32::from_le_bytes([low[0], low[1], low[2], low[3]]));
+}
+
+fn cannot_convert(value: &Value, kind: &Type) -> String {
+    let found = match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    };
+    let plain = match kind {
+        Type::Struct(_) => return format!("cannot restore struct from: {found}"),
+        Type::List(..) | Type::Bytes => return format!("cannot restore slice from {found}"),
+        Type::Map(..) => return format!("cannot restore map from {found}"),
+        Type::Text(_) => "string",
+        Type::Bool(_) => return "unrecognized type: bool".to_owned(),
+        Type::Int32(_) => "int32",
+        Type::Int64(_) => "int64",
+        _ => "float64",
+    };
+    if value.is_number() {
+        format!("cannot convert {found} to {}", kind.go_name())
+    } else {
+        format!("unrecognized type: {plain}")
+    }
 }
 
 fn go_kind(value: &Value, show_number: bool) -> String {
@@ -162,13 +218,17 @@ fn go_kind(value: &Value, show_number: bool) -> String {
     }
 }
 
-fn check_base64(text: &str) -> Result<(), String> {
+fn check_base64(text: &str, reader: Reader) -> Result<(), String> {
+    let refuse = |position: usize| {
+        let before = if reader == Reader::Converter { "error decoding from json: " } else { "" };
+        Err(format!("{before}illegal base64 data at input byte {position}"))
+    };
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     if let Some(position) = text.find(|c| !legal(c)) {
-        return Err(format!("illegal base64 data at input byte {position}"));
+        return refuse(position);
     }
     if text.len() % 4 != 0 || from_base64(text).is_none() {
-        return Err(format!("illegal base64 data at input byte {}", text.len() / 4 * 4));
+        return refuse(text.len() / 4 * 4);
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod times;
 use serde_json::Value;
 
 use crate::registry::Resource;
+use decode::Reader;
 
 pub(crate) use quantity::nanos;
 
@@ -26,12 +27,17 @@ fn type_of(resource: &Resource) -> Option<&'static str> {
 /// Decodes an object as its kind: gives the paths of unknown fields, which are removed; the error is the text of the
 /// decoder.
 pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
-    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object))
+    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Json))
+}
+
+/// The same for the result of a strategic merge patch, which is refused in other words.
+pub(crate) fn convert(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
+    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Converter))
 }
 
 /// Decodes something that is not a resource: `Binding`, `Eviction`, `Scale`, `DeleteOptions`.
 pub(crate) fn decode_as(name: &'static str, object: &mut Value) -> Result<Vec<String>, String> {
-    decode::object(name, object)
+    decode::object(name, object, Reader::Json)
 }
 
 /// Gives an object the form in which its kind is written: zero values shown or left out, field by field.
@@ -131,6 +137,21 @@ mod tests {
             assert_eq!(refused(id, object), format!("{into} {text}"));
         }
         assert_eq!(refused("secrets", json!({"data": {"a": "!!"}})), "illegal base64 data at input byte 0");
+    }
+
+    #[test]
+    fn what_a_strategic_patch_leaves_is_refused_in_the_words_of_the_converter() {
+        let text = |id: &str, mut object: Value| {
+            let resource = Registry::built_in().by_id(id).unwrap();
+            convert(&resource, &mut object).unwrap_err()
+        };
+        assert_eq!(text("configmaps", json!({"metadata": {"labels": "x"}})), "cannot restore map from string");
+        assert_eq!(text("configmaps", json!({"metadata": {"labels": {"a": 1}}})), "cannot convert int64 to string");
+        assert_eq!(text("deployments.apps", json!({"spec": [1]})), "cannot restore struct from: slice");
+        assert_eq!(text("deployments.apps", json!({"spec": {"replicas": "x"}})), "unrecognized type: int32");
+        assert_eq!(text("services", json!({"spec": {"type": 5}})), "cannot convert int64 to v1.ServiceType");
+        let secret = json!({"data": {"a": "!!"}});
+        assert_eq!(text("secrets", secret), "error decoding from json: illegal base64 data at input byte 0");
     }
 
     #[test]

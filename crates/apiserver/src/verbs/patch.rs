@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tidegate_patch::{PatchError, check_merge_patch, json_patch, merge_patch, strategic_merge_patch};
+use tidegate_patch::{PatchError, check_merge_patch, go_text, json_patch, merge_patch, strategic_merge_patch};
 
 use super::decode::decode;
 use super::update::{check_name, replace};
@@ -104,7 +104,7 @@ pub(crate) fn patch(
     }
     let patch = form.parse(body)?;
     let mut object = form.apply(&resource.kind, &document, &patch.value)?;
-    decode_patched(state, &resource, &patch, &mut object, caller)?;
+    decode_patched(state, &resource, form, &patch, &mut object, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
     let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
@@ -115,16 +115,23 @@ pub(crate) fn patch(
 fn decode_patched(
     state: &mut State,
     resource: &Resource,
+    form: Form,
     patch: &Document,
     object: &mut Value,
     caller: &Caller,
 ) -> Result<(), StatusError> {
-    let shown = Value::from(object.to_string());
+    // A strategic merge patch never becomes text again, so it is shown itself.
+    let shown = if form == Form::Strategic { go_text(&patch.value) } else { object.to_string() };
+    let shown = Value::from(shown);
     let refuse = |why: String| {
         let cause = Cause::invalid("patch", &shown, &why);
         StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
     };
     let mut problems = duplicates(patch);
+    if form == Form::Strategic {
+        let unknown = crate::typed::convert(resource, object).map_err(refuse)?;
+        problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+    }
     problems.extend(decode(state, resource, object).map_err(refuse)?);
     caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)
 }
