@@ -22,8 +22,21 @@ impl Cause {
 
     /// A field has a value that is not allowed.
     pub fn invalid(field: impl Into<String>, value: &Value, text: &str) -> Self {
-        let message = format!("Invalid value: {value}: {text}");
+        let message =
+            if text.is_empty() { format!("Invalid value: {value}") } else { format!("Invalid value: {value}: {text}") };
         Self { reason: "FieldValueInvalid".to_owned(), message, field: field.into() }
+    }
+
+    /// A value that must be unique comes again.
+    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        let message = format!("Duplicate value: {value}");
+        Self { reason: "FieldValueDuplicate".to_owned(), message, field: field.into() }
+    }
+
+    /// A field names something that is not there.
+    pub fn absent(field: impl Into<String>, value: &Value) -> Self {
+        let message = format!("Not found: {value}");
+        Self { reason: "FieldValueNotFound".to_owned(), message, field: field.into() }
     }
 
     /// A field may not be set here.

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use crate::registry::Resource;
 
+pub(crate) use quantity::nanos;
+
 /// The name in the tables for the kind of a resource, if it is a typed one.
 fn type_of(resource: &Resource) -> Option<&'static str> {
     let name = match resource.id.as_str() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::delete::remove;
+use super::delete::{check_preconditions, remove};
 use super::options::DeleteOptions;
 use super::{Caller, Outcome, not_found};
 use crate::object::{child_mut, is_terminating, list, name, number, text, uid};
@@ -44,16 +44,22 @@ pub(crate) fn bind(
     let refuse = |text: &str| Err(StatusError::conflict("", "pods/binding", &target.name, text));
     let node = text(binding, &["target", "name"]);
     if node.is_empty() {
-        let cause = crate::status::Cause::required("target.name", "");
-        let about = crate::status::About { group: "", kind: "Binding", name: &target.name };
-        return Err(StatusError::invalid(&about, &[cause]));
+        return Err(StatusError::new(500, "", "target.name: Required value"));
+    }
+    let kind = text(binding, &["target", "kind"]);
+    if !matches!(kind, "" | "Node") {
+        let text = format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
+        return Err(StatusError::new(500, "", text));
     }
     let expected = text(binding, &["metadata", "uid"]);
     if !expected.is_empty() && expected != uid(&existing) {
-        return refuse(&format!(
-            "Precondition failed: UID in precondition: {expected}, UID in object meta: {}",
+        let text = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {expected}, UID in object meta: {}",
+            key.as_str(),
             uid(&existing)
-        ));
+        );
+        return Err(StatusError::conflict("", "pods", &target.name, &text));
     }
     if is_terminating(&existing) {
         return refuse(&format!("pod {} is being deleted, cannot be assigned to a host", target.name));
@@ -92,6 +98,7 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
     if !ignores_budgets(&pod) {
         spend_budget(state, target, &pod, options.dry_run)?;
     }
+    check_preconditions(&target.resource, &pod, &target.name, &options)?;
     if !options.dry_run {
         announce(state, &key, &pod);
     }
@@ -141,7 +148,7 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
         _ => {
             let text =
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-            return Err(StatusError::internal(text));
+            return Err(StatusError::new(500, "", text));
         }
     };
     let status = |field: &str| number(budget, &["status", field]).unwrap_or(0);
@@ -159,8 +166,26 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     let fields = child_mut(&mut changed, &["status"]);
     fields.insert("disruptionsAllowed".to_owned(), json!(status("disruptionsAllowed") - 1));
     child_mut(&mut changed, &["status", "disruptedPods"]).insert(target.name.clone(), json!(now));
+    if status("disruptionsAllowed") == 1 {
+        say_exhausted(&mut changed, &now);
+    }
     state.store.put(key, changed);
     Ok(())
+}
+
+/// Says in a budget that it allows nothing more.
+fn say_exhausted(budget: &mut Value, now: &str) {
+    let generation = number(budget, &["status", "observedGeneration"]).unwrap_or(0);
+    let mut condition = json!({
+        "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+        "lastTransitionTime": now,
+    });
+    if generation != 0 {
+        child_mut(&mut condition, &[]).insert("observedGeneration".to_owned(), json!(generation));
+    }
+    let others = list(budget, &["status", "conditions"]).iter().filter(|c| text(c, &["type"]) != "DisruptionAllowed");
+    let conditions = others.cloned().chain([condition]).collect();
+    child_mut(budget, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
 }
 
 fn check_budget(budget: &Value, allowed: i64, desired: i64, healthy: i64) -> Result<(), StatusError> {
@@ -172,15 +197,24 @@ fn check_budget(budget: &Value, allowed: i64, desired: i64, healthy: i64) -> Res
         Err(error)
     };
     if number(budget, &["status", "observedGeneration"]) < number(budget, &["metadata", "generation"]) {
-        return refuse(format!("The disruption budget {name} is still being processed by the server."));
+        let text = format!("The disruption budget {name} is still being processed by the server.");
+        return refuse(text).map_err(|mut error| {
+            error.retry_after = Some(10);
+            if let Some(Value::Object(details)) = &mut error.details {
+                details.insert("retryAfterSeconds".to_owned(), json!(10));
+            }
+            error
+        });
     }
     if allowed < 0 {
         return Err(StatusError::forbidden(format!("pdb disruptions allowed is negative ({allowed}) for {name}")));
     }
     if allowed == 0 {
-        return refuse(format!(
-            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-        ));
+        return refuse(if healthy > desired {
+            format!("The disruption budget {name} does not allow evicting pods currently")
+        } else {
+            format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently")
+        });
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ fn warn_of_orphans(state: &mut State, resource: &Resource, options: &DeleteOptio
     }
 }
 
-fn check_preconditions(
+pub(crate) fn check_preconditions(
     resource: &Resource,
     existing: &Value,
     name: &str,
