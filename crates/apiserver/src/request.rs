@@ -130,8 +130,8 @@ pub(crate) fn target(
         Some(false) => StatusError::resource_not_found(),
         _ => StatusError::page_not_found(),
     };
-    if !group.is_empty() && !registry.has_group(group, Some(version)) {
-        return Err(StatusError::page_not_found());
+    if !registry.has_group(group, Some(version)) {
+        return Err(nothing());
     }
     let (namespace, plural, name, subresource) = place(rest).ok_or_else(nothing)?;
     let resource = registry.get(group, version, plural).ok_or_else(nothing)?;

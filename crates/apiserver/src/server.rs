@@ -191,7 +191,11 @@ impl ApiServer {
                 page
             };
             let (kind, version) = view.list_type(&target.resource);
+            let is_empty = page.items.is_empty();
             let mut value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
+            if is_empty && view == View::Metadata {
+                value["items"] = Value::Null;
+            }
             // Lists of custom resources are encoded without types, so an empty token is spelt out.
             if view == View::Whole && target.resource.custom.is_some() && value["metadata"].get("continue").is_none() {
                 value["metadata"]["continue"] = Value::from("");

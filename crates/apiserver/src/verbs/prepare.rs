@@ -26,7 +26,8 @@ pub(crate) fn complete(
         // Objects from bodies and patches were pruned when they were decoded, but others come here, too.
         schema.prune(object);
         schema.default(object);
-        let metadata = validation::metadata(resource, object, old, subresource);
+        let mut metadata = validation::metadata(resource, object, old, subresource);
+        metadata.extend(super::scale::problems(resource, object));
         let metadata = metadata.into_iter().map(|c| tidegate_structural::Cause {
             field: c.field,
             reason: c.reason,

@@ -24,7 +24,9 @@ pub(crate) enum Change<'a> {
 /// Reads a scale.
 pub(crate) fn get(state: &State, target: &Target) -> Result<Outcome, StatusError> {
     let (_, object) = find(state, target)?;
-    Ok(Outcome::Other(200, scale_of(&target.resource, paths(target)?, &object)?))
+    let paths = paths(target)?;
+    check_set(&target.resource, paths, &object)?;
+    Ok(Outcome::Other(200, scale_of(&target.resource, paths, &object)))
 }
 
 /// Writes a scale.
@@ -43,7 +45,7 @@ pub(crate) fn write(
     let scale = match change {
         Change::Replace(scale) => scale,
         Change::Patch(form, body) => {
-            form.apply("Scale", &scale_of(&resource, paths, &existing)?, &form.parse(body)?.value)?
+            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body)?.value)?
         }
     };
     check_name(&scale, &target.name)?;
@@ -62,7 +64,7 @@ pub(crate) fn write(
         child_mut(&mut object, &parents).insert(last.clone(), json!(replicas));
     }
     let stored = replace(state, &resource, &key, &existing, object, "scale", caller)?;
-    Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)?))
+    Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)))
 }
 
 fn negative(resource: &Resource, paths: &ScalePaths, name: &str, replicas: i64) -> StatusError {
@@ -88,11 +90,49 @@ fn read<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, key| value.get(key))
 }
 
-fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Result<Value, StatusError> {
+/// Custom objects without a number have no scale to read, but it can be written.
+fn check_set(resource: &Resource, paths: &ScalePaths, object: &Value) -> Result<(), StatusError> {
     if resource.custom.is_some() && read(object, &paths.spec).is_none() {
         let text = format!("the spec replicas field \".{}\" does not exist", paths.spec.join("."));
         return Err(StatusError::internal(text));
     }
+    Ok(())
+}
+
+/// What is wrong with the numbers of a custom object, where they are read from.
+pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
+    let Some(paths) = resource.scale.as_ref().filter(|_| resource.custom.is_some()) else { return Vec::new() };
+    let mut causes = Vec::new();
+    for path in [&paths.spec, &paths.status] {
+        let field = format!(".{}", path.join("."));
+        match read(object, path) {
+            None => {}
+            Some(value) if value.as_i64() < Some(0) && value.is_i64() => {
+                causes.push(Cause::invalid(field, value, "should be a non-negative integer"));
+            }
+            Some(value) if value.is_i64() => {}
+            Some(value) => {
+                let (shown, kind) = go_value(value);
+                let text = format!("{field} accessor error: {shown} is of the type {kind}, expected int64");
+                causes.push(Cause::invalid(field, &json!(0), &text));
+            }
+        }
+    }
+    causes
+}
+
+fn go_value(value: &Value) -> (String, &'static str) {
+    match value {
+        Value::Null => ("<nil>".to_owned(), "<nil>"),
+        Value::Bool(flag) => (flag.to_string(), "bool"),
+        Value::Number(number) => (number.to_string(), "float64"),
+        Value::String(text) => (text.clone(), "string"),
+        Value::Array(_) => (value.to_string(), "[]interface {}"),
+        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+    }
+}
+
+fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Value {
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = crate::object::at(object, &["metadata", field]) {
@@ -114,5 +154,5 @@ fn scale_of(resource: &Resource, paths: &ScalePaths, object: &Value) -> Result<V
     if !selector.is_empty() {
         status["selector"] = json!(selector);
     }
-    Ok(json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}))
+    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status})
 }

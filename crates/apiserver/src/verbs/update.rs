@@ -18,8 +18,9 @@ use crate::store::Key;
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
 /// Kinds whose objects a PUT creates when they are not there.
-const CREATED_BY_UPDATE: [&str; 5] = [
+const CREATED_BY_UPDATE: [&str; 6] = [
     "services",
+    "endpoints",
     "events",
     "leases.coordination.k8s.io",
     "roles.rbac.authorization.k8s.io",
@@ -38,14 +39,16 @@ pub(crate) fn update(
     place_in_namespace(&resource, &target.namespace, &mut object)?;
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned();
-    check_uid(&resource, &key, &object, existing.as_deref(), caller.dry_run)?;
     let Some(existing) = existing else {
         if target.subresource.is_empty() && CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
+            check_uid(&resource, &key, &object, None, caller.dry_run)?;
             read_version(&object)?;
+            meta_mut(&mut object).remove("resourceVersion");
             return create(state, target, object, caller);
         }
         return Err(not_found(&resource, &target.name));
     };
+    check_uid(&resource, &key, &object, Some(&existing), caller.dry_run)?;
     if read_version(&object)? == 0 && !resource.unconditional_update {
         let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
         let about = About { group: &resource.group, kind: &resource.plural, name: &target.name };
