@@ -71,20 +71,29 @@ pub(crate) fn list(state: &State, target: &Target) -> Result<Page, StatusError> 
         Some(_) => StatusError::expired(EXPIRED_TOKEN),
         None => StatusError::expired("The resourceVersion for the provided list is too old."),
     })?;
-    let wanted = found.into_iter().filter(|(key, object)| key.as_str() > start && selection.matches(object));
-    Ok(cut(wanted, limit, at, selection.is_everything(query)))
+    let rest = found.into_iter().filter(|(key, _)| key.as_str() > start);
+    Ok(cut(rest, &selection, limit, at, selection.is_everything(query)))
 }
 
-fn cut(wanted: impl Iterator<Item = (Key, Arc<Value>)>, limit: usize, revision: u64, countable: bool) -> Page {
+/// Takes a page. Whether there are more is told without looking whether they would be selected.
+fn cut(
+    found: impl Iterator<Item = (Key, Arc<Value>)>,
+    selection: &Selection,
+    limit: usize,
+    revision: u64,
+    countable: bool,
+) -> Page {
     let mut items = Vec::new();
     let mut last = String::new();
     let mut rest = 0_usize;
-    for (key, object) in wanted {
-        if limit == 0 || items.len() < limit {
-            key.as_str().clone_into(&mut last);
-            items.push(object);
-        } else {
+    for (key, object) in found {
+        if limit > 0 && items.len() >= limit {
             rest += 1;
+        } else {
+            key.as_str().clone_into(&mut last);
+            if selection.matches(&object) {
+                items.push(object);
+            }
         }
     }
     let next = (rest > 0).then(|| write_token(revision, &last));

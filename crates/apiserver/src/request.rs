@@ -133,6 +133,9 @@ pub(crate) fn target(
     if !registry.has_group(group, Some(version)) {
         return Err(nothing());
     }
+    // Behind a subresource of a custom resource anything may follow.
+    let most = if custom == Some(true) && rest.first() == Some(&"namespaces") { 5 } else { rest.len() };
+    let rest = rest.get(..most).unwrap_or(rest);
     let (namespace, plural, name, subresource) = place(rest).ok_or_else(nothing)?;
     let resource = registry.get(group, version, plural).ok_or_else(nothing)?;
     if resource.namespaced && namespace.is_empty() && !name.is_empty() || !resource.namespaced && !namespace.is_empty()

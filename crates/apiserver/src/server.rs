@@ -158,6 +158,9 @@ impl ApiServer {
     fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Response<Body> {
         let mut state = self.shared.lock();
         state.warnings = Warnings::default();
+        if let Err(error) = check_route(parts, target) {
+            return answer::failure(&error);
+        }
         if let Some(text) = target.resource.deprecation() {
             state.warn(text);
         }
@@ -175,7 +178,6 @@ impl ApiServer {
         target: &Target,
     ) -> Result<Response<Body>, StatusError> {
         let view = View::read(&parts.headers);
-        view::check_acceptable(&parts.headers, &target.resource)?;
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
             let watch = Watch::open(&self.shared, state, number, target, view)?;
@@ -211,6 +213,15 @@ impl ApiServer {
     }
 }
 
+/// What is refused before anybody looks at the resource.
+fn check_route(parts: &Parts, target: &Target) -> Result<(), StatusError> {
+    view::check_acceptable(&parts.headers, &target.resource)?;
+    if target.verb == Verb::Patch {
+        Form::read(body::content_type(parts), &target.resource)?;
+    }
+    Ok(())
+}
+
 /// Everything that concerns one object.
 fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Result<Outcome, StatusError> {
     let agent = parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
@@ -229,7 +240,7 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
         (Verb::Create, _) => {
             let who = who("CreateOptions")?;
             let object = decode::read_body(state, target, parts, body, &who)?;
-            create::create(state, target, object, &who)
+            create::create(state, target, object, &who, create::Origin::Create)
         }
         (Verb::Update, "scale") => {
             let who = who("UpdateOptions")?;

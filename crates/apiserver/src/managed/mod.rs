@@ -31,21 +31,26 @@ struct Entry {
     changed: bool,
 }
 
-/// Brings `metadata.managedFields` of an object up to date with a write. What the object has there is what the client
-/// sent; `old` is what it replaces, none for a new object.
+/// The list that a client sent; writes to subresources cannot bring one.
+pub(crate) fn sent(object: &Value, subresource: &str) -> Option<Vec<Value>> {
+    let sent = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
+    sent.filter(|_| subresource.is_empty()).cloned()
+}
+
+/// Brings `metadata.managedFields` of an object up to date with a write. `old` is what it replaces, none for a new
+/// object; `sent` is the list that came with the write.
 pub(crate) fn update(
     resource: &Resource,
     object: &mut Value,
     old: Option<&Value>,
+    sent: Option<Vec<Value>>,
     caller: &Caller,
     subresource: &str,
     now: &str,
 ) {
-    let sent = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
-    let sent = sent.filter(|_| subresource.is_empty());
-    let is_reset = sent.is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
+    let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
     let entries: Vec<Value> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
-        Some(entries) => entries.clone(),
+        Some(entries) => entries,
         None if is_reset => Vec::new(),
         None => old.map(|old| list(old, &["metadata", "managedFields"]).to_vec()).unwrap_or_default(),
     };
@@ -63,7 +68,76 @@ pub(crate) fn update(
     };
     let changes = compare::compare(before, object, resource.custom.is_some());
     let written = join(resource, entries, &changes, caller, subresource, now);
-    set_or_remove(meta_mut(object), "managedFields", (!written.is_empty()).then_some(Value::Array(written)));
+    write(object, written);
+}
+
+fn write(object: &mut Value, entries: Vec<Value>) {
+    set_or_remove(meta_mut(object), "managedFields", (!entries.is_empty()).then_some(Value::Array(entries)));
+}
+
+/// Reads entries. Of those that differ in nothing but their fields and times only the last counts.
+fn read(entries: Vec<Value>) -> Vec<Entry> {
+    let mut read: Vec<Entry> = Vec::new();
+    for written in entries {
+        let fields = FieldSet::read(written.get("fieldsV1").unwrap_or(&Value::Null));
+        read.retain(|other| !is_same_manager(&other.written, &written));
+        read.push(Entry { written, fields, changed: false });
+    }
+    read
+}
+
+fn is_same_manager(one: &Value, other: &Value) -> bool {
+    ["manager", "operation", "apiVersion", "subresource"].iter().all(|f| text(one, &[f]) == text(other, &[f]))
+}
+
+/// The same for a write to the scale subresource: `path` is the number in the object, and `changed` whether it is
+/// another one now. Managers are first looked at as managers of the scale, which has a version of its own; what comes
+/// back are therefore new entries, even if nothing has changed, and they have no times.
+pub(crate) fn update_scale(
+    resource: &Resource,
+    object: &mut Value,
+    path: &[String],
+    changed: Option<i64>,
+    caller: &Caller,
+) {
+    let mut number = FieldSet { member: true, ..FieldSet::default() };
+    for field in path.iter().rev() {
+        number = FieldSet { member: false, below: [(format!("f:{field}"), number)].into() };
+    }
+    let version = resource.api_version();
+    let mut owners = Vec::new();
+    let mut kept = Vec::new();
+    for mut entry in read(list(object, &["metadata", "managedFields"]).to_vec()) {
+        let before = entry.fields.clone();
+        entry.fields.remove(&number);
+        if before != entry.fields {
+            entry.changed = true;
+            owners.push((
+                text(&entry.written, &["manager"]).to_owned(),
+                text(&entry.written, &["subresource"]).to_owned(),
+            ));
+        }
+        if !entry.fields.is_empty() {
+            kept.push(entry);
+        }
+    }
+    match changed {
+        None => {}
+        // Nobody owns a number that is not there, and zero is not.
+        Some(0) => owners.clear(),
+        // Where nobody owned it, nothing is tracked.
+        Some(_) if owners.is_empty() => {}
+        Some(_) => owners = vec![(caller.manager.clone(), "scale".to_owned())],
+    }
+    let mut written: Vec<Value> = Vec::new();
+    for (manager, subresource) in owners {
+        let owner = Caller { manager, ..caller.clone() };
+        let mut entry = new_entry(&version, &owner, &subresource).written;
+        crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
+        written.push(entry);
+    }
+    written.extend(kept.into_iter().map(Entry::finish_untimed));
+    write(object, written);
 }
 
 fn is_entry(entry: &Value) -> bool {
@@ -92,9 +166,7 @@ fn join(
     };
     let mut mine = None;
     let mut others = Vec::new();
-    for written in entries {
-        let fields = FieldSet::read(written.get("fieldsV1").unwrap_or(&Value::Null));
-        let mut entry = Entry { written, fields, changed: false };
+    for mut entry in read(entries) {
         let before = entry.fields.clone();
         entry.fields.remove(&changes.removed);
         if is_mine(&entry.written) {
@@ -129,11 +201,18 @@ fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Entry {
 
 impl Entry {
     fn finish(self, now: &str) -> Value {
+        let changed = self.changed;
+        let mut entry = self.finish_untimed();
+        if changed {
+            crate::object::map_mut(&mut entry).insert("time".to_owned(), json!(now));
+        }
+        entry
+    }
+
+    fn finish_untimed(self) -> Value {
         let mut entry = self.written;
-        let map = crate::object::map_mut(&mut entry);
         if self.changed {
-            map.insert("time".to_owned(), json!(now));
-            map.insert("fieldsV1".to_owned(), self.fields.write());
+            crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), self.fields.write());
         }
         entry
     }
@@ -163,7 +242,6 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
                 entry.remove("time");
             }
-            entries.sort_by_key(Value::to_string);
         }
         copy
     };
@@ -180,7 +258,8 @@ mod tests {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
         let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
         let mut object = object;
-        update(&resource, &mut object, old, &caller, "", "now");
+        let sent = sent(&object, "");
+        update(&resource, &mut object, old, sent, &caller, "", "now");
         object
     }
 

@@ -40,6 +40,11 @@ pub(crate) fn decode_as(name: &'static str, object: &mut Value) -> Result<Vec<St
     decode::object(name, object, Reader::Json)
 }
 
+/// Gives something that is not a resource the form in which it is written.
+pub(crate) fn shape_as(name: &'static str, object: &mut Value) {
+    shape::object(name, object);
+}
+
 /// Gives an object the form in which its kind is written: zero values shown or left out, field by field.
 pub(crate) fn shape(resource: &Resource, object: &mut Value) {
     if let Some(name) = type_of(resource) {

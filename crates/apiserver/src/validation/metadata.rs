@@ -164,6 +164,12 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid(field(part), &json!(""), word));
             }
         }
+        if text(owner, &["apiVersion"]) == "v1" && text(owner, &["kind"]) == "Event" {
+            let message =
+                format!("Invalid value: {}: /v1, Kind=Event is disallowed from being an owner", shown_owner(owner));
+            let field = "metadata.ownerReferences".to_owned();
+            causes.push(Cause { reason: "FieldValueInvalid".to_owned(), message, field });
+        }
         controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
     }
     if controllers > 1 {
@@ -171,6 +177,13 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
         let text = "Only one reference can have Controller set to true";
         causes.push(Cause::invalid("metadata.ownerReferences", &shown, text));
     }
+}
+
+/// An owner with its fields in the order of their type.
+fn shown_owner(owner: &Value) -> String {
+    let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let shown = fields.iter().filter_map(|field| Some(format!("{field:?}:{}", owner.get(*field)?)));
+    format!("{{{}}}", shown.collect::<Vec<_>>().join(","))
 }
 
 fn check_immutable(object: &Value, old: &Value, causes: &mut Vec<Cause>) {

@@ -14,24 +14,35 @@ use crate::state::State;
 use crate::status::StatusError;
 use crate::store::Key;
 
+/// How an object comes to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Create,
+    /// An update of an object that is not there, for the kinds that allow it.
+    Update,
+}
+
 /// Makes an object.
 pub(crate) fn create(
     state: &mut State,
     target: &Target,
     mut object: Value,
     caller: &Caller,
+    origin: Origin,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
     place_in_namespace(&resource, &target.namespace, &mut object)?;
-    if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
-        return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
-    }
+    let sent = managed::sent(&object, "");
+    let version = text(&object, &["metadata", "resourceVersion"]).parse().unwrap_or(0_u64);
     name_it(state, &mut object);
     if resource.namespaced {
         check_namespace(state, &resource, &target.namespace, name(&object))?;
     }
-    begin(state, &resource, &mut object);
+    begin(state, &resource, &mut object, origin);
     complete(state, &resource, &mut object, None, "")?;
+    if origin == Origin::Create && version != 0 && !caller.dry_run {
+        return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
+    }
     let key = Key::new(&resource.id, &target.namespace, name(&object));
     if let Some(existing) = state.store.get(&key) {
         let mut taken = StatusError::already_exists(&resource.group, &resource.plural, key.name());
@@ -47,7 +58,7 @@ pub(crate) fn create(
         return Err(taken);
     }
     let now = state.now();
-    managed::update(&resource, &mut object, None, caller, "", &now);
+    managed::update(&resource, &mut object, None, sent, caller, "", &now);
     if caller.dry_run {
         return Ok(Outcome::Object(201, Arc::new(object)));
     }
@@ -106,14 +117,16 @@ fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &s
 }
 
 /// What the server alone decides about a new object.
-fn begin(state: &mut State, resource: &Resource, object: &mut Value) {
+fn begin(state: &mut State, resource: &Resource, object: &mut Value, origin: Origin) {
     let (uid, now) = (state.ids.uid(), state.now());
     if resource.status && resource.id != "customresourcedefinitions.apiextensions.k8s.io" {
         map_mut(object).remove("status");
     }
     let meta = meta_mut(object);
-    for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
-        meta.remove(field);
+    meta.remove("selfLink");
+    if origin == Origin::Create {
+        meta.remove("deletionTimestamp");
+        meta.remove("deletionGracePeriodSeconds");
     }
     // Where the server does not count generations, the one that was sent stays.
     if meta.get("generation").and_then(Value::as_i64).unwrap_or(0) == 0 {

@@ -80,6 +80,10 @@ fn unknown(paths: &[String]) -> Vec<String> {
 
 /// Custom objects have typed metadata; the rest is pruned by the schema.
 fn decode_custom(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
+    // What is not of this kind and version is not looked at further.
+    if text(object, &["kind"]) != resource.kind || text(object, &["apiVersion"]) != resource.api_version() {
+        return Ok(Vec::new());
+    }
     let mut paths = match object.get_mut("metadata") {
         Some(metadata) => decode_metadata(metadata)?,
         None => Vec::new(),
@@ -95,6 +99,7 @@ fn decode_metadata(metadata: &mut Value) -> Result<Vec<String>, String> {
         Value::Null => return Ok(Vec::new()),
         Value::Object(_) => {
             let paths = typed::decode_as("ObjectMeta", metadata)?;
+            typed::shape_as("ObjectMeta", metadata);
             return Ok(paths.iter().map(|path| format!("metadata.{path}")).collect());
         }
         Value::Array(_) => "array",

@@ -42,8 +42,8 @@ pub(crate) fn delete_collection(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<crate::list::Page, StatusError> {
-    warn_of_orphans(state, &target.resource, options);
     let page = list(state, target)?;
+    warn_of_orphans(state, &target.resource, options);
     for object in &page.items {
         let key = Key::new(&target.resource.id, crate::object::namespace(object), crate::object::name(object));
         if state.store.get(&key).is_some() {

@@ -8,7 +8,7 @@ use tidegate_patch::{PatchError, check_merge_patch, go_text, json_patch, merge_p
 use super::decode::decode;
 use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
-use crate::body::duplicates;
+use crate::body::{Strictness, duplicates};
 use crate::json::Document;
 use crate::registry::Resource;
 use crate::request::Target;
@@ -48,9 +48,12 @@ impl Form {
     }
 
     /// Reads a patch of this form.
-    pub(crate) fn parse(self, body: &[u8]) -> Result<Document, StatusError> {
+    pub(crate) fn parse(self, body: &[u8], strictness: Strictness) -> Result<Document, StatusError> {
+        let lenient = strictness == Strictness::Ignore;
         crate::json::read(body).map_err(|why| match self {
             Self::Strategic => StatusError::bad_request(why),
+            Self::Json if lenient => StatusError::bad_request(why),
+            Self::Merge if lenient => StatusError::bad_request("Invalid JSON Patch"),
             Self::Json | Self::Merge => StatusError::bad_request(format!("error decoding patch: {why}")),
         })
     }
@@ -102,7 +105,7 @@ pub(crate) fn patch(
     if resource.custom.is_some() {
         document["apiVersion"] = Value::from(resource.api_version());
     }
-    let patch = form.parse(body)?;
+    let patch = form.parse(body, caller.strictness)?;
     let mut object = form.apply(&resource.kind, &document, &patch.value)?;
     decode_patched(state, &resource, form, &patch, &mut object, caller)?;
     check_name(&object, &target.name)?;

@@ -38,8 +38,12 @@ pub(crate) fn complete(
     } else {
         defaults::drop_nulls(object);
         defaults::apply(state, &resource.id, object, old);
-        causes.extend(validation::metadata(resource, object, old, subresource));
         causes.extend(validation::spec(resource, object, old));
+        // These two kinds leave their metadata to a general look afterwards.
+        let late = old.is_none() && matches!(resource.id.as_str(), "events" | "poddisruptionbudgets.policy");
+        if !late || causes.is_empty() {
+            causes.extend(validation::metadata(resource, object, old, subresource));
+        }
     }
     if !causes.is_empty() {
         return Err(invalid(resource, name(object), &causes));
@@ -55,9 +59,10 @@ fn warn_of_finalizers(state: &mut State, object: &Value, old: Option<&Value>) {
     let before = old.map(finalizers).unwrap_or_default();
     for finalizer in finalizers(object) {
         if !before.contains(&finalizer) && !finalizer.contains('/') && !validation::is_standard_finalizer(finalizer) {
+            let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
             state.warn(format!(
-                "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name including a path (/) to \
-                 avoid accidental conflicts with other finalizer writers"
+                "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+                 conflicts with other finalizer writers"
             ));
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::patch::Form;
 use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
+use crate::managed;
 use crate::object::{child_mut, number, text};
 use crate::registry::{Resource, ScalePaths};
 use crate::request::Target;
@@ -45,7 +46,7 @@ pub(crate) fn write(
     let scale = match change {
         Change::Replace(scale) => scale,
         Change::Patch(form, body) => {
-            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body)?.value)?
+            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body, caller.strictness)?.value)?
         }
     };
     check_name(&scale, &target.name)?;
@@ -63,6 +64,8 @@ pub(crate) fn write(
         let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
         child_mut(&mut object, &parents).insert(last.clone(), json!(replicas));
     }
+    let before = read(&existing, &paths.spec).and_then(Value::as_i64).unwrap_or(0);
+    managed::update_scale(&resource, &mut object, &paths.spec, (replicas != before).then_some(replicas), caller);
     let stored = replace(state, &resource, &key, &existing, object, "scale", caller)?;
     Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::{create, place_in_namespace};
+use super::create::{Origin, create, place_in_namespace};
 use super::prepare::complete;
 use super::{Caller, Outcome, not_found};
 use crate::managed;
@@ -40,11 +40,10 @@ pub(crate) fn update(
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned();
     let Some(existing) = existing else {
-        if target.subresource.is_empty() && CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
+        if CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
             check_uid(&resource, &key, &object, None, caller.dry_run)?;
             read_version(&object)?;
-            meta_mut(&mut object).remove("resourceVersion");
-            return create(state, target, object, caller);
+            return create(state, target, object, caller, Origin::Update);
         }
         return Err(not_found(&resource, &target.name));
     };
@@ -118,6 +117,7 @@ pub(crate) fn replace(
     if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
     }
+    let sent = managed::sent(&object, subresource);
     carry_over(resource, existing, &mut object, subresource);
     complete(state, resource, &mut object, Some(existing), subresource)?;
     // The status endpoint may bring changed annotations along, and they do not count there.
@@ -126,7 +126,9 @@ pub(crate) fn replace(
         meta_mut(&mut object).insert("generation".to_owned(), json!(generation.saturating_add(1)));
     }
     let now = state.now();
-    managed::update(resource, &mut object, Some(existing), caller, subresource, &now);
+    if subresource != "scale" {
+        managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
+    }
     if managed::is_same(&object, existing) {
         return Ok(Arc::clone(existing));
     }
