@@ -114,6 +114,10 @@ impl Watch {
     fn bookmark(&self) -> Event {
         // An object of the kind with nothing in it but the version.
         let mut object = crate::typed::empty(&self.resource);
+        if matches!(self.resource.id.as_str(), "deployments.apps" | "replicasets.apps" | "statefulsets.apps") {
+            // Inside the server the number of replicas cannot be absent.
+            crate::object::child_mut(&mut object, &["spec"]).insert("replicas".to_owned(), json!(0));
+        }
         let map = crate::object::map_mut(&mut object);
         map.insert("kind".to_owned(), json!(self.resource.kind));
         map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));

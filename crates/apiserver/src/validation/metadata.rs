@@ -164,6 +164,12 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid(field(part), &json!(""), word));
             }
         }
+        if text(owner, &["apiVersion"]) == "v1" && text(owner, &["kind"]) == "Event" {
+            let shown = crate::typed::print("OwnerReference", owner);
+            let message = format!("Invalid value: {shown}: /v1, Kind=Event is disallowed from being an owner");
+            let (reason, field) = ("FieldValueInvalid".to_owned(), "metadata.ownerReferences".to_owned());
+            causes.push(Cause { reason, message, field });
+        }
         controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
     }
     if controllers > 1 {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::delete::{check_preconditions, remove};
 use super::options::DeleteOptions;
 use super::{Caller, Outcome, not_found};
+use crate::body::Strictness;
 use crate::object::{child_mut, is_terminating, list, name, number, text, uid};
 use crate::request::{Query, Target};
 use crate::selector::LabelSelector;
@@ -168,6 +169,10 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     child_mut(&mut changed, &["status", "disruptedPods"]).insert(target.name.clone(), json!(now));
     if status("disruptionsAllowed") == 1 {
         say_exhausted(&mut changed, &now);
+    }
+    let server = Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default() };
+    if let Some(resource) = state.registry.by_id("poddisruptionbudgets.policy") {
+        crate::managed::update(&resource, &mut changed, Some(budget), &server, "status", &now);
     }
     state.store.put(key, changed);
     Ok(())

@@ -37,9 +37,14 @@ pub(crate) fn complete(
         causes.extend(found.into_iter().map(|c| Cause { reason: c.reason, message: c.message, field: c.field }));
     } else {
         defaults::drop_nulls(object);
-        defaults::apply(state, &resource.id, object, old);
+        defaults::apply(state, &resource.id, object, old, subresource);
         causes.extend(validation::metadata(resource, object, old, subresource));
-        causes.extend(validation::spec(resource, object, old));
+        let found = validation::spec(resource, object, old);
+        if resource.id == "events" && !found.is_empty() {
+            // Of an event that is wrong itself, nothing else is looked at.
+            causes.clear();
+        }
+        causes.extend(found);
     }
     if !causes.is_empty() {
         return Err(invalid(resource, name(object), &causes));

@@ -40,7 +40,7 @@ pub(crate) fn update(
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned();
     let Some(existing) = existing else {
-        if target.subresource.is_empty() && CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
+        if CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
             check_uid(&resource, &key, &object, None, caller.dry_run)?;
             read_version(&object)?;
             meta_mut(&mut object).remove("resourceVersion");
