@@ -37,7 +37,7 @@ impl State {
                 "kind": "Namespace", "apiVersion": "v1",
                 "metadata": {"name": name, "uid": state.ids.uid(), "creationTimestamp": state.now()},
             });
-            crate::defaults::apply(&mut state, "namespaces", &mut namespace, None);
+            crate::defaults::apply(&mut state, "namespaces", &mut namespace, None, "");
             state.store.put(&Key::new("namespaces", "", name), namespace);
         }
         state

@@ -115,7 +115,7 @@ impl Watch {
         // An object of the kind with nothing in it but the version.
         let mut object = crate::typed::empty(&self.resource);
         if matches!(self.resource.id.as_str(), "deployments.apps" | "replicasets.apps" | "statefulsets.apps") {
-            // What an object without a number has in memory; objects from clients never lack one.
+            // Inside the server the number of replicas cannot be absent.
             crate::object::child_mut(&mut object, &["spec"]).insert("replicas".to_owned(), json!(0));
         }
         let map = crate::object::map_mut(&mut object);

@@ -12,11 +12,11 @@ use crate::object::{at, child_mut, default_to, map_mut, meta_mut, name, text};
 use crate::state::State;
 
 /// Fills in the defaults of a built-in object; `old` is what it replaces.
-pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option<&Value>) {
+pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option<&Value>, subresource: &str) {
     match id {
         "namespaces" => namespace(object, old.is_none()),
         "pods" => pod::pod(object, old.is_none()),
-        "services" => service::service(state, object, old),
+        "services" => service::service(state, object, old, subresource),
         "endpoints" => network::endpoints(object),
         "endpointslices.discovery.k8s.io" => network::endpoint_slice(object),
         "secrets" => secret(object),

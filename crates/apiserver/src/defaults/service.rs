@@ -8,7 +8,8 @@ use super::each;
 use crate::object::{at, child_mut, default_to, list, map_mut, text};
 use crate::state::State;
 
-pub(super) fn service(state: &State, object: &mut Value, old: Option<&Value>) {
+/// Everything a service gets. One that is created by a write to its status is not given addresses and ports.
+pub(super) fn service(state: &State, object: &mut Value, old: Option<&Value>, subresource: &str) {
     let spec = child_mut(object, &["spec"]);
     default_to(spec, "type", "ClusterIP");
     default_to(spec, "sessionAffinity", "None");
@@ -24,15 +25,23 @@ pub(super) fn service(state: &State, object: &mut Value, old: Option<&Value>) {
         forget(object, old);
     }
     let kind = text(object, &["spec", "type"]).to_owned();
-    if kind == "ExternalName" {
-        listed_address(object);
-    } else {
-        address(state, object, old);
-        families(object);
+    let allocates = old.is_some() || subresource.is_empty();
+    match kind.as_str() {
+        "ExternalName" if allocates => listed_address(object),
+        "ExternalName" => {}
+        _ => {
+            default_to(child_mut(object, &["spec"]), "internalTrafficPolicy", "Cluster");
+            if allocates {
+                address(state, object, old);
+                families(object);
+            }
+        }
     }
     if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
         default_to(child_mut(object, &["spec"]), "externalTrafficPolicy", "Cluster");
-        node_ports(state, object, old);
+        if allocates {
+            node_ports(state, object, old);
+        }
     }
     if kind == "LoadBalancer" {
         default_to(child_mut(object, &["spec"]), "allocateLoadBalancerNodePorts", true);
@@ -89,7 +98,9 @@ fn address(state: &State, object: &mut Value, old: Option<&Value>) {
     if text(object, &["spec", "clusterIP"]).is_empty() {
         let listed = list(object, &["spec", "clusterIPs"]).first().and_then(Value::as_str).map(str::to_owned);
         let kept = old.map(|o| text(o, &["spec", "clusterIP"]).to_owned()).filter(|ip| !ip.is_empty());
-        let chosen = listed.or(kept).unwrap_or_else(|| state.free_address());
+        // One that never had an address gets one only with another type.
+        let is_due = old.is_none_or(|o| text(o, &["spec", "type"]) == "ExternalName");
+        let Some(chosen) = listed.or(kept).or_else(|| is_due.then(|| state.free_address())) else { return };
         child_mut(object, &["spec"]).insert("clusterIP".to_owned(), json!(chosen));
     }
     let chosen = text(object, &["spec", "clusterIP"]).to_owned();
@@ -114,7 +125,6 @@ fn families(object: &mut Value) {
     }
     default_to(spec, "ipFamilies", json!(["IPv4"]));
     default_to(spec, "ipFamilyPolicy", "SingleStack");
-    default_to(spec, "internalTrafficPolicy", "Cluster");
 }
 
 fn node_ports(state: &State, object: &mut Value, old: Option<&Value>) {

@@ -242,6 +242,7 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
                 entry.remove("time");
             }
+            entries.sort_by_key(Value::to_string);
         }
         copy
     };

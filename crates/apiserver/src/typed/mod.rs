@@ -52,6 +52,11 @@ pub(crate) fn shape(resource: &Resource, object: &mut Value) {
     }
 }
 
+/// A value as text, with its fields in the order that its type has them.
+pub(crate) fn print(name: &'static str, value: &Value) -> String {
+    shape::print(name, value)
+}
+
 /// An object of the kind with nothing in it, as it is written.
 pub(crate) fn empty(resource: &Resource) -> Value {
     let mut object = Value::Object(serde_json::Map::new());

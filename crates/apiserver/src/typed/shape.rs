@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{Field, Shown, Type, fields};
+use super::table::{self, Field, Shown, Type, fields};
 
 /// Shapes an object as a type.
 pub(super) fn object(name: &str, object: &mut Value) {
@@ -79,5 +79,28 @@ pub(super) fn zero(kind: &Type) -> Value {
             Value::Object(map)
         }
         Type::Any | Type::Time | Type::MicroTime | Type::Pointer(_) | Type::List(..) | Type::Map(..) => Value::Null,
+    }
+}
+
+/// The text of an object of a type, its fields in the order of the type.
+pub(super) fn print(name: &str, object: &Value) -> String {
+    print_as(object, &Type::Struct(table::known(name).unwrap_or_default()))
+}
+
+fn print_as(value: &Value, kind: &Type) -> String {
+    match (kind, value) {
+        (Type::Pointer(inner), value) => print_as(value, inner),
+        (Type::List(inner, _), Value::Array(items)) => {
+            let items: Vec<String> = items.iter().map(|item| print_as(item, inner)).collect();
+            format!("[{}]", items.join(","))
+        }
+        (Type::Struct(name), Value::Object(map)) => {
+            let parts = fields(name).iter().filter_map(|field| {
+                let value = map.get(field.name)?;
+                Some(format!("{:?}:{}", field.name, print_as(value, &field.kind)))
+            });
+            format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
+        }
+        _ => value.to_string(),
     }
 }

@@ -165,10 +165,10 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
             }
         }
         if text(owner, &["apiVersion"]) == "v1" && text(owner, &["kind"]) == "Event" {
-            let message =
-                format!("Invalid value: {}: /v1, Kind=Event is disallowed from being an owner", shown_owner(owner));
-            let field = "metadata.ownerReferences".to_owned();
-            causes.push(Cause { reason: "FieldValueInvalid".to_owned(), message, field });
+            let shown = crate::typed::print("OwnerReference", owner);
+            let message = format!("Invalid value: {shown}: /v1, Kind=Event is disallowed from being an owner");
+            let (reason, field) = ("FieldValueInvalid".to_owned(), "metadata.ownerReferences".to_owned());
+            causes.push(Cause { reason, message, field });
         }
         controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
     }
@@ -177,13 +177,6 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
         let text = "Only one reference can have Controller set to true";
         causes.push(Cause::invalid("metadata.ownerReferences", &shown, text));
     }
-}
-
-/// An owner with its fields in the order of their type.
-fn shown_owner(owner: &Value) -> String {
-    let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let shown = fields.iter().filter_map(|field| Some(format!("{field:?}:{}", owner.get(*field)?)));
-    format!("{{{}}}", shown.collect::<Vec<_>>().join(","))
 }
 
 fn check_immutable(object: &Value, old: &Value, causes: &mut Vec<Cause>) {

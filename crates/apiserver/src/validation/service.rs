@@ -55,6 +55,10 @@ fn external_name(object: &Value, found: &mut Findings) {
 
 fn addresses(object: &Value, kind: &str, found: &mut Findings) {
     let all = list(object, &["spec", "clusterIPs"]);
+    if all.is_empty() && !text(object, &["spec", "clusterIP"]).is_empty() {
+        found.required("spec.clusterIPs");
+        return;
+    }
     if all.first().and_then(Value::as_str) != at(object, &["spec", "clusterIP"]).and_then(Value::as_str) {
         found.invalid("spec.clusterIPs", json!(all), "first value must match `clusterIP`");
         return;

@@ -8,7 +8,6 @@ use super::delete::{check_preconditions, remove};
 use super::options::DeleteOptions;
 use super::{Caller, Outcome, not_found};
 use crate::body::Strictness;
-use crate::managed;
 use crate::object::{child_mut, is_terminating, list, name, number, text, uid};
 use crate::request::{Query, Target};
 use crate::selector::LabelSelector;
@@ -171,10 +170,9 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     if status("disruptionsAllowed") == 1 {
         say_exhausted(&mut changed, &now);
     }
+    let server = Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default() };
     if let Some(resource) = state.registry.by_id("poddisruptionbudgets.policy") {
-        // The server writes to the budget as a client of itself.
-        let itself = Caller { manager: "kube-apiserver".to_owned(), dry_run: false, strictness: Strictness::default() };
-        managed::update(&resource, &mut changed, Some(budget), None, &itself, "status", &now);
+        crate::managed::update(&resource, &mut changed, Some(budget), None, &server, "status", &now);
     }
     state.store.put(key, changed);
     Ok(())

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::prepare::complete;
-use super::{Caller, Outcome};
+use super::{Caller, Outcome, invalid};
 use crate::managed;
 use crate::object::{child_mut, is_terminating, map_mut, meta_mut, name, namespace, text};
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
-use crate::status::StatusError;
+use crate::status::{Cause, StatusError};
 use crate::store::Key;
+use crate::validation::names::path_segment_problems;
 
 /// How an object comes to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,8 @@ pub(crate) fn create(
         check_namespace(state, &resource, &target.namespace, name(&object))?;
     }
     begin(state, &resource, &mut object, origin);
-    complete(state, &resource, &mut object, None, "")?;
+    check_addressable(&resource, &object, caller)?;
+    complete(state, &resource, &mut object, None, &target.subresource)?;
     if origin == Origin::Create && version != 0 && !caller.dry_run {
         return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
@@ -58,7 +60,7 @@ pub(crate) fn create(
         return Err(taken);
     }
     let now = state.now();
-    managed::update(&resource, &mut object, None, sent, caller, "", &now);
+    managed::update(&resource, &mut object, None, sent, caller, &target.subresource, &now);
     if caller.dry_run {
         return Ok(Outcome::Object(201, Arc::new(object)));
     }
@@ -114,6 +116,22 @@ fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &s
     }
     error.details = Some(details);
     Err(error)
+}
+
+/// The address of a service belongs to an object that names the service, and some names it cannot hold. It is made
+/// before anything else is looked at.
+fn check_addressable(resource: &Resource, object: &Value, caller: &Caller) -> Result<(), StatusError> {
+    let own = name(object);
+    let chosen = text(object, &["spec", "clusterIP"]).is_empty() && text(object, &["spec", "type"]) != "ExternalName";
+    if resource.id != "services" || caller.dry_run || !chosen {
+        return Ok(());
+    }
+    let Some(problem) = path_segment_problems(own).into_iter().next() else { return Ok(()) };
+    let why = format!(
+        "failed to allocate IP: IPAddress.networking.k8s.io \"10.96.0.1\" is invalid: spec.parentRef.name: Invalid value: \
+         {own:?}: {problem}"
+    );
+    Err(invalid(resource, own, &[Cause::invalid("spec.clusterIPs", &json!([""]), &why)]))
 }
 
 /// What the server alone decides about a new object.
