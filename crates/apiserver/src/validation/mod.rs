@@ -1,6 +1,7 @@
 //! Refusals of objects that are wrong, with the fields, reasons and texts of the real server.
 
 mod access;
+mod advice;
 mod budgets;
 mod container;
 mod data;
@@ -21,6 +22,7 @@ use crate::registry::Resource;
 use crate::status::Cause;
 use rules::Findings;
 
+pub(crate) use advice::advice;
 pub(crate) use metadata::{is_standard as is_standard_finalizer, metadata};
 
 /// What is wrong with the contents of a built-in object.

@@ -36,7 +36,8 @@ pub(super) fn service(object: &Value, old: Option<&Value>, found: &mut Findings)
     if let Some(old) = old {
         let external = text(old, &["spec", "type"]) == "ExternalName" || kind == "ExternalName";
         let (now, before) = (at(object, &["spec", "clusterIPs"]), at(old, &["spec", "clusterIPs"]));
-        if now != before && !external {
+        let had = before.and_then(Value::as_array).is_some_and(|ips| !ips.is_empty());
+        if now != before && had && !external {
             found.invalid("spec.clusterIPs[0]", now.cloned().unwrap_or_default(), "may not change once set");
         }
     }

@@ -41,7 +41,6 @@ pub(crate) fn bind(
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     check_name(binding, &target.name, "Binding")?;
-    let (key, existing) = find(state, target)?;
     let refuse = |text: &str| Err(StatusError::conflict("", "pods/binding", &target.name, text));
     let node = text(binding, &["target", "name"]);
     if node.is_empty() {
@@ -52,6 +51,7 @@ pub(crate) fn bind(
         let text = format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
         return Err(StatusError::new(500, "", text));
     }
+    let (key, existing) = find(state, target)?;
     let expected = text(binding, &["metadata", "uid"]);
     if !expected.is_empty() && expected != uid(&existing) {
         let text = format!(
@@ -111,8 +111,12 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
 fn announce(state: &mut State, key: &Key, pod: &Value) {
     let now = state.now();
     let mut changed = pod.clone();
-    let others = list(pod, &["status", "conditions"]).iter().filter(|c| text(c, &["type"]) != "DisruptionTarget");
-    let mut conditions: Vec<Value> = others.cloned().collect();
+    let mut conditions = list(pod, &["status", "conditions"]).to_vec();
+    if conditions.iter().any(|c| text(c, &["type"]) == "DisruptionTarget" && text(c, &["status"]) == "True") {
+        // Said already, with the time since when it is true.
+        return;
+    }
+    conditions.retain(|c| text(c, &["type"]) != "DisruptionTarget");
     conditions.push(json!({
         "type": "DisruptionTarget", "status": "True", "lastProbeTime": null, "lastTransitionTime": now,
         "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",

@@ -126,10 +126,14 @@ fn check_addressable(resource: &Resource, object: &Value, caller: &Caller) -> Re
     if resource.id != "services" || caller.dry_run || !chosen {
         return Ok(());
     }
-    let Some(problem) = path_segment_problems(own).into_iter().next() else { return Ok(()) };
+    let problem = match path_segment_problems(own).into_iter().next() {
+        _ if own.is_empty() => "Required value".to_owned(),
+        Some(problem) => format!("Invalid value: {own:?}: {problem}"),
+        None => return Ok(()),
+    };
     let why = format!(
-        "failed to allocate IP: IPAddress.networking.k8s.io \"10.96.0.1\" is invalid: spec.parentRef.name: Invalid value: \
-         {own:?}: {problem}"
+        "failed to allocate IP: IPAddress.networking.k8s.io \"10.96.0.1\" is invalid: spec.parentRef.name: \
+         {problem}"
     );
     Err(invalid(resource, own, &[Cause::invalid("spec.clusterIPs", &json!([""]), &why)]))
 }

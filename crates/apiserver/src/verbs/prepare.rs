@@ -50,6 +50,8 @@ pub(crate) fn complete(
     }
     if resource.custom.is_some() {
         warn_of_finalizers(state, object, old);
+    } else if subresource.is_empty() {
+        validation::advice(resource, object, old).into_iter().for_each(|text| state.warn(text));
     }
     Ok(())
 }
