@@ -90,10 +90,15 @@ fn read_typed(body: &[u8]) -> Result<Document, String> {
         Value::Number(_) => "number",
         Value::Bool(_) => "bool",
     };
-    Err(format!(
+    Err(untyped(found))
+}
+
+/// The text about JSON that cannot have a kind, by what it is instead of an object.
+pub(crate) fn untyped(found: &str) -> String {
+    format!(
         "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ \
          APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-    ))
+    )
 }
 
 /// The answer to a custom object without a kind; the real server shows the body as it came.

@@ -230,11 +230,12 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
         (Verb::Get, "scale") => scale::get(state, target),
         (Verb::Create, "binding") => {
             let who = who("CreateOptions")?;
-            let binding = body::object(parts, body, "Binding")?.value;
+            let binding = decode::read_other(state, target, parts, body, &who, ("Binding", "v1"))?;
             action::bind(state, target, &binding, &who)
         }
         (Verb::Create, "eviction") => {
-            let eviction = body::object(parts, body, "Eviction")?.value;
+            let who = who("CreateOptions")?;
+            let eviction = decode::read_other(state, target, parts, body, &who, ("Eviction", "policy/v1"))?;
             action::evict(state, target, &eviction)
         }
         (Verb::Create, _) => {
@@ -244,7 +245,7 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
         }
         (Verb::Update, "scale") => {
             let who = who("UpdateOptions")?;
-            let wanted = body::object(parts, body, "Scale")?.value;
+            let wanted = decode::read_other(state, target, parts, body, &who, scale::TYPE)?;
             scale::write(state, target, scale::Change::Replace(wanted), &who)
         }
         (Verb::Update, _) => {

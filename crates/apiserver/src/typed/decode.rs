@@ -227,7 +227,7 @@ fn check_base64(text: &str, reader: Reader) -> Result<(), String> {
     if let Some(position) = text.find(|c| !legal(c)) {
         return refuse(position);
     }
-    if text.len() % 4 != 0 || from_base64(text).is_none() {
+    if !text.len().is_multiple_of(4) || from_base64(text).is_none() {
         return refuse(text.len() / 4 * 4);
     }
     Ok(())

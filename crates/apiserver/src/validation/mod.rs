@@ -46,7 +46,7 @@ pub(crate) fn spec(resource: &Resource, object: &Value, old: Option<&Value>) -> 
         "leases.coordination.k8s.io" => events::lease(object, &mut found),
         "roles.rbac.authorization.k8s.io" => access::role(object, &mut found),
         "rolebindings.rbac.authorization.k8s.io" => {
-            access::role_binding(object, old, &["Role", "ClusterRole"], &mut found)
+            access::role_binding(object, old, &["Role", "ClusterRole"], &mut found);
         }
         "clusterrolebindings.rbac.authorization.k8s.io" => {
             access::role_binding(object, old, &["ClusterRole"], &mut found);

@@ -51,6 +51,41 @@ pub(crate) fn read_body(
     Ok(object)
 }
 
+/// Reads the body of a write to a subresource that has a type of its own: its kind and version.
+pub(crate) fn read_other(
+    state: &mut State,
+    target: &Target,
+    parts: &Parts,
+    body: &Bytes,
+    caller: &Caller,
+    (wanted, version): (&'static str, &str),
+) -> Result<Value, StatusError> {
+    let document = body::object(parts, body, wanted)?;
+    let mut problems = body::duplicates(&document);
+    let mut object = document.value;
+    let or = |given: &str, default: &str| if given.is_empty() { default.to_owned() } else { given.to_owned() };
+    let kind = or(text(&object, &["kind"]), wanted);
+    let given = or(text(&object, &["apiVersion"]), version);
+    let refuse = |why: String| {
+        let version = given.rsplit('/').next().unwrap_or_default();
+        StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {wanted}: {why}"))
+    };
+    problems.extend(decode_other((wanted, version), &mut object).map_err(refuse)?);
+    caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)?;
+    super::create::place_in_namespace(&target.resource, &target.namespace, &mut object)?;
+    Ok(object)
+}
+
+/// The same for a document.
+pub(crate) fn decode_other((wanted, version): (&'static str, &str), object: &mut Value) -> Result<Vec<String>, String> {
+    let (kind, given) = (text(object, &["kind"]), text(object, &["apiVersion"]));
+    if !kind.is_empty() && kind != wanted || !given.is_empty() && given != version {
+        let kind = if kind.is_empty() { wanted } else { kind };
+        return Err(unregistered(kind, if given.is_empty() { version } else { given }));
+    }
+    typed::decode_as(wanted, object).map(|paths| unknown(&paths))
+}
+
 /// Decodes a document. Returns what is odd about it (`unknown field "spec.x"`); the error is the decoder's text.
 pub(crate) fn decode(state: &State, resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
     if resource.custom.is_some() {

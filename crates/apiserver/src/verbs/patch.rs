@@ -8,7 +8,7 @@ use tidegate_patch::{PatchError, check_merge_patch, go_text, json_patch, merge_p
 use super::decode::decode;
 use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
-use crate::body::{Strictness, duplicates};
+use crate::body::{Strictness, duplicates, untyped};
 use crate::json::Document;
 use crate::registry::Resource;
 use crate::request::Target;
@@ -59,9 +59,15 @@ impl Form {
     }
 
     /// The patched document.
-    pub(crate) fn apply(self, kind: &str, document: &Value, patch: &Value) -> Result<Value, StatusError> {
+    pub(crate) fn apply(
+        self,
+        kind: &str,
+        document: &Value,
+        patch: &Value,
+        strictness: Strictness,
+    ) -> Result<Value, StatusError> {
         if self == Self::Merge {
-            check_merge_patch(patch).map_err(refused)?;
+            check_merge(patch, strictness)?;
         }
         let patched = match self {
             Self::Json => json_patch(document, patch).map_err(refused)?,
@@ -73,6 +79,21 @@ impl Form {
         } else {
             Err(StatusError::bad_request("the patched document is not an object"))
         }
+    }
+}
+
+/// A merge patch must be an object; who ignores what is odd about it is told so later, and in other words.
+fn check_merge(patch: &Value, strictness: Strictness) -> Result<(), StatusError> {
+    if strictness != Strictness::Ignore {
+        return check_merge_patch(patch).map_err(refused);
+    }
+    match patch {
+        Value::Object(_) => Ok(()),
+        Value::Array(_) => {
+            let cause = Cause::invalid("patch", &Value::from(patch.to_string()), &untyped("array"));
+            Err(StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause]))
+        }
+        _ => Err(StatusError::bad_request("Invalid JSON Patch")),
     }
 }
 
@@ -106,7 +127,7 @@ pub(crate) fn patch(
         document["apiVersion"] = Value::from(resource.api_version());
     }
     let patch = form.parse(body, caller.strictness)?;
-    let mut object = form.apply(&resource.kind, &document, &patch.value)?;
+    let mut object = form.apply(&resource.kind, &document, &patch.value, caller.strictness)?;
     decode_patched(state, &resource, form, &patch, &mut object, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::decode::decode_other;
 use super::patch::Form;
-use super::update::{check_name, replace};
+use super::update::{MODIFIED, check_name, check_uid, read_version, replace};
 use super::{Caller, Outcome, not_found};
+use crate::body::duplicates;
 use crate::managed;
-use crate::object::{child_mut, number, text};
+use crate::object::{child_mut, number};
 use crate::registry::{Resource, ScalePaths};
 use crate::request::Target;
 use crate::selector::LabelSelector;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
+
+/// Kind and version of scales.
+pub(crate) const TYPE: (&str, &str) = ("Scale", "autoscaling/v1");
 
 /// What a client sends to change a scale.
 pub(crate) enum Change<'a> {
@@ -44,18 +49,21 @@ pub(crate) fn write(
     }
     let (key, existing) = find(state, target)?;
     let scale = match change {
-        Change::Replace(scale) => scale,
-        Change::Patch(form, body) => {
-            form.apply("Scale", &scale_of(&resource, paths, &existing), &form.parse(body, caller.strictness)?.value)?
+        Change::Replace(scale) => {
+            check_uid(&resource, &key, &scale, Some(&existing), caller.dry_run)?;
+            scale
         }
+        Change::Patch(form, body) => patched(state, &scale_of(&resource, paths, &existing), form, body, caller)?,
     };
     check_name(&scale, &target.name)?;
-    let version = text(&scale, &["metadata", "resourceVersion"]);
-    if !version.is_empty() && version != text(&existing, &["metadata", "resourceVersion"]) {
-        let text = "the object has been modified; please apply your changes to the latest version and try again";
-        return Err(StatusError::conflict(&resource.group, &resource.plural, &target.name, text));
-    }
     let replicas = number(&scale, &["spec", "replicas"]).unwrap_or(0);
+    if replicas < 0 && resource.custom.is_none() {
+        return Err(negative(&resource, paths, &target.name, replicas));
+    }
+    let version = read_version(&scale)?;
+    if version != 0 && version != read_version(&existing)? {
+        return Err(StatusError::conflict(&resource.group, &resource.plural, &target.name, MODIFIED));
+    }
     if replicas < 0 {
         return Err(negative(&resource, paths, &target.name, replicas));
     }
@@ -68,6 +76,20 @@ pub(crate) fn write(
     managed::update_scale(&resource, &mut object, &paths.spec, (replicas != before).then_some(replicas), caller);
     let stored = replace(state, &resource, &key, &existing, object, "scale", caller)?;
     Ok(Outcome::Other(200, scale_of(&resource, paths, &stored)))
+}
+
+fn patched(state: &mut State, scale: &Value, form: Form, body: &[u8], caller: &Caller) -> Result<Value, StatusError> {
+    let patch = form.parse(body, caller.strictness)?;
+    let mut object = form.apply("Scale", scale, &patch.value, caller.strictness)?;
+    let shown = json!(object.to_string());
+    let refuse = |why: String| {
+        let cause = Cause::invalid("patch", &shown, &why);
+        StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
+    };
+    let mut problems = duplicates(&patch);
+    problems.extend(decode_other(TYPE, &mut object).map_err(refuse)?);
+    caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)?;
+    Ok(object)
 }
 
 fn negative(resource: &Resource, paths: &ScalePaths, name: &str, replicas: i64) -> StatusError {

@@ -15,7 +15,8 @@ use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
 
-const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+pub(crate) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
 
 /// Kinds whose objects a PUT creates when they are not there.
 const CREATED_BY_UPDATE: [&str; 6] = [
@@ -58,7 +59,7 @@ pub(crate) fn update(
 }
 
 /// A uid in the body must be the one of the object; of an object that is not there it is empty.
-fn check_uid(
+pub(crate) fn check_uid(
     resource: &Resource,
     key: &Key,
     object: &Value,
@@ -81,7 +82,7 @@ fn check_uid(
 }
 
 /// The version that a write is based on, 0 for any.
-fn read_version(object: &Value) -> Result<u64, StatusError> {
+pub(crate) fn read_version(object: &Value) -> Result<u64, StatusError> {
     match text(object, &["metadata", "resourceVersion"]) {
         "" => Ok(0),
         given => given
