@@ -42,7 +42,7 @@ pub fn rules() -> Vec<Rule> {
             let real = text(&difference.real).and_then(|text| around(&text));
             let same = real.is_some() && real == text(&difference.ours).and_then(|text| around(&text));
             exchange.request.resource == "jobs"
-                && field == Some("spec.template")
+                && matches!(field, Some("spec.template" | "spec.template.spec"))
                 && difference.pointer.ends_with("message")
                 && same
         },

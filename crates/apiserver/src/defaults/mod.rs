@@ -5,6 +5,8 @@ mod pod;
 mod service;
 mod workload;
 
+pub(crate) use service::without_choices;
+
 use serde_json::{Map, Value, json};
 
 use crate::encoding::base64;

@@ -144,3 +144,22 @@ fn node_ports(state: &State, object: &mut Value, old: Option<&Value>) {
         map_mut(port).insert("nodePort".to_owned(), chosen);
     }
 }
+
+/// A service without the addresses, families and node ports that the server gave it and the client did not name.
+pub(crate) fn without_choices(object: &Value, given: &Value) -> Value {
+    let mut copy = object.clone();
+    let spec = child_mut(&mut copy, &["spec"]);
+    for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        if at(given, &["spec", field]).is_none_or(Value::is_null) {
+            spec.remove(field);
+        }
+    }
+    if let Some(Value::Array(ports)) = spec.get_mut("ports") {
+        for (port, given) in ports.iter_mut().zip(list(given, &["spec", "ports"])) {
+            if given.get("nodePort").is_none_or(Value::is_null) {
+                map_mut(port).remove("nodePort");
+            }
+        }
+    }
+    copy
+}

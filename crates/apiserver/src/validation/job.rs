@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::pod;
 use super::rules::Findings;
 use super::workload::{immutable, selector_matches_template};
-use crate::object::{at, text, uid};
+use crate::object::{at, map_mut, text, uid};
 
 /// Jobs.
 pub(super) fn job(object: &Value, old: Option<&Value>, found: &mut Findings) {
@@ -21,12 +21,10 @@ pub(super) fn job(object: &Value, old: Option<&Value>, found: &mut Findings) {
         found.required_as("spec.template.spec.restartPolicy", "valid values: \"OnFailure\", \"Never\"");
     }
     if let Some(old) = old {
-        let suspended = old.get("spec").and_then(|s| s.get("suspend")) == Some(&Value::Bool(true));
-        for field in ["completions", "selector", "template", "completionMode"] {
-            if field != "template" || !only_scheduling_changed(object, old, suspended) {
-                immutable(object, old, &["spec", field], found);
-            }
+        for field in ["completions", "selector", "completionMode"] {
+            immutable(object, old, &["spec", field], found);
         }
+        template_update(object, old, found);
     }
     if let Some(status) = object.get("status") {
         found.not_negative(status, "status", &["active", "succeeded", "failed", "ready"]);
@@ -48,20 +46,26 @@ fn selector(object: &Value, found: &mut Findings) {
     selector_matches_template(object, found);
 }
 
-/// A suspended job may still be told where to run.
-fn only_scheduling_changed(object: &Value, old: &Value, suspended: bool) -> bool {
-    if !suspended {
-        return false;
+/// The template stays as it is, except that a suspended job may still be told where to run and with what.
+fn template_update(object: &Value, old: &Value, found: &mut Findings) {
+    if at(old, &["spec", "suspend"]) != Some(&Value::Bool(true)) {
+        return immutable(object, old, &["spec", "template"], found);
     }
-    let rest = |job: &Value| {
-        let mut template = at(job, &["spec", "template"]).cloned().unwrap_or_default();
-        for path in [&["metadata"][..], &["spec"]] {
-            let map = crate::object::child_mut(&mut template, path);
-            for field in ["labels", "annotations", "nodeSelector", "affinity", "tolerations", "schedulingGates"] {
-                map.remove(field);
-            }
+    if fixed_part(object) != fixed_part(old) {
+        immutable(object, old, &["spec", "template", "spec"], found);
+    }
+}
+
+fn fixed_part(job: &Value) -> Value {
+    let mut spec = at(job, &["spec", "template", "spec"]).cloned().unwrap_or_default();
+    let map = map_mut(&mut spec);
+    for field in ["nodeSelector", "affinity", "tolerations", "schedulingGates"] {
+        map.remove(field);
+    }
+    for kind in ["containers", "initContainers"] {
+        if let Some(Value::Array(containers)) = map.get_mut(kind) {
+            containers.iter_mut().for_each(|container| drop(map_mut(container).remove("resources")));
         }
-        template
-    };
-    rest(object) == rest(old)
+    }
+    spec
 }

@@ -67,7 +67,7 @@ fn addresses(object: &Value, kind: &str, found: &mut Findings) {
     for (index, address) in all.iter().filter_map(Value::as_str).enumerate() {
         let field = format!("spec.clusterIPs[{index}]");
         match address {
-            "None" if kind != "ClusterIP" => {
+            "None" if matches!(kind, "NodePort" | "LoadBalancer") => {
                 found.invalid(field, address, &format!("may not be set to 'None' for {kind} services"));
             }
             "None" | "" => {}

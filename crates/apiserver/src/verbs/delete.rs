@@ -115,9 +115,21 @@ pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options:
         if waits {
             return (left, false);
         }
-        return (state.store.remove(key, None).unwrap_or(left), true);
+        return (erase(state, key, None).unwrap_or(left), true);
     }
-    (state.store.remove(key, None).unwrap_or(existing), true)
+    (erase(state, key, None).unwrap_or(existing), true)
+}
+
+/// Takes an object out of the store, in its last state if that is another; the endpoints of a service go with it.
+pub(crate) fn erase(state: &mut State, key: &Key, last: Option<Value>) -> Option<Arc<Value>> {
+    let last = state.store.remove(key, last);
+    if key.resource() == "services"
+        && let Some(endpoints) = state.registry.by_id("endpoints")
+    {
+        let key = Key::new("endpoints", key.namespace(), key.name());
+        remove(state, &endpoints, &key, &DeleteOptions::default());
+    }
+    last
 }
 
 const GRACE: [&str; 2] = ["metadata", "deletionGracePeriodSeconds"];

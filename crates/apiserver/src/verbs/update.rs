@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::create::{Origin, create, place_in_namespace};
 use super::prepare::complete;
 use super::{Caller, Outcome, not_found};
+use crate::defaults;
 use crate::managed;
 use crate::object::{finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid};
 use crate::registry::Resource;
@@ -120,6 +121,7 @@ pub(crate) fn replace(
     }
     let sent = managed::sent(&object, subresource);
     carry_over(resource, existing, &mut object, subresource);
+    let given = (resource.id == "services").then(|| object.clone());
     complete(state, resource, &mut object, Some(existing), subresource)?;
     // The status endpoint may bring changed annotations along, and they do not count there.
     if subresource != "status" && spec_changed(resource, existing, &object) {
@@ -128,7 +130,11 @@ pub(crate) fn replace(
     }
     let now = state.now();
     if subresource != "scale" {
-        managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
+        // Nobody manages what the server chooses.
+        let mut managed_part = given.map_or_else(|| object.clone(), |given| defaults::without_choices(&object, &given));
+        managed::update(resource, &mut managed_part, Some(existing), sent, caller, subresource, &now);
+        let fields = meta_mut(&mut managed_part).remove("managedFields");
+        set_or_remove(meta_mut(&mut object), "managedFields", fields);
     }
     if managed::is_same(&object, existing) {
         return Ok(Arc::clone(existing));
@@ -139,7 +145,7 @@ pub(crate) fn replace(
     if is_finished(resource, &object) {
         // The last write is only seen by its writer, under the version before the removal: what is removed, and what
         // watchers see, is the object as it was stored.
-        state.store.remove(key, None);
+        super::delete::erase(state, key, None);
         return Ok(Arc::new(object));
     }
     Ok(state.store.put(key, object))
