@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use tidegate_apiserver::{ApiServer, Options};
 use tidegate_clock::Clock;
 use tidegate_conformance::compare::{Plan, compare};
+use tidegate_conformance::embedded::embedded;
 use tidegate_conformance::explained;
 use tidegate_conformance::garbage;
 use tidegate_conformance::generate;
-use tidegate_conformance::real::{Real, prepare};
+use tidegate_conformance::real::Real;
 use tidegate_conformance::run::run;
 use tidegate_conformance::subject::{ClientSubject, Subject};
 
@@ -71,15 +71,6 @@ async fn perform(cli: Cli) -> anyhow::Result<bool> {
     let clean = between(&cli, &real, &left, &right).await;
     real.stop().await;
     clean
-}
-
-/// The in-process API, prepared like the real one. The class of sequences without a garbage collector gets none.
-async fn embedded(collects_garbage: bool) -> anyhow::Result<ClientSubject> {
-    let options = Options { collects_garbage, ..Options::new(Clock::system()) };
-    let client = kube::Client::new(ApiServer::new(options), "default");
-    let ours = ClientSubject::new("ours", client);
-    prepare(&ours).await?;
-    Ok(ours)
 }
 
 async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSubject) -> anyhow::Result<bool> {

@@ -237,7 +237,7 @@ fn chosen_address() -> &'static Regex {
 
 /// Kubernetes Events of the loop that repairs the addresses of services.
 fn is_bookkeeping(object: &Value) -> bool {
-    object["kind"] != "Service" && object["action"] == "ClusterIPAllocation"
+    object["action"] == "ClusterIPAllocation"
 }
 
 /// Objects have a uid; lists, bookmarks and statuses do not.
