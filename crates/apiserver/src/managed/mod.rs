@@ -31,23 +31,40 @@ struct Entry {
     changed: bool,
 }
 
-/// The list that a client sent; writes to subresources cannot bring one.
-pub(crate) fn sent(object: &Value, subresource: &str) -> Option<Vec<Value>> {
-    let sent = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
-    sent.filter(|_| subresource.is_empty()).cloned()
+/// What came from a client, before the server adds its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    /// The list that came along; writes to subresources cannot bring one.
+    entries: Option<Vec<Value>>,
+    /// Of a service, what the client chose; nobody manages what the server chooses.
+    chosen: Option<Value>,
+}
+
+impl Sent {
+    pub(crate) fn of(resource: &Resource, object: &Value, subresource: &str) -> Self {
+        let entries = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
+        Self { entries: entries.filter(|_| subresource.is_empty()).cloned(), chosen: None }
+            .with_chosen(resource, object)
+    }
+
+    /// The same with another object that the choices are taken from.
+    pub(crate) fn with_chosen(self, resource: &Resource, object: &Value) -> Self {
+        Self { chosen: (resource.id == "services").then(|| object.clone()), ..self }
+    }
 }
 
 /// Brings `metadata.managedFields` of an object up to date with a write. `old` is what it replaces, none for a new
-/// object; `sent` is the list that came with the write.
+/// object.
 pub(crate) fn update(
     resource: &Resource,
     object: &mut Value,
     old: Option<&Value>,
-    sent: Option<Vec<Value>>,
+    sent: Sent,
     caller: &Caller,
     subresource: &str,
     now: &str,
 ) {
+    let Sent { entries: sent, chosen } = sent;
     let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
     let entries: Vec<Value> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
         Some(entries) => entries,
@@ -66,7 +83,8 @@ pub(crate) fn update(
             &nothing
         }
     };
-    let changes = compare::compare(before, object, resource.custom.is_some());
+    let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
+    let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
     let written = join(resource, entries, &changes, caller, subresource, now);
     write(object, written);
 }
@@ -259,7 +277,7 @@ mod tests {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
         let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
         let mut object = object;
-        let sent = sent(&object, "");
+        let sent = Sent::of(&resource, &object, "");
         update(&resource, &mut object, old, sent, &caller, "", "now");
         object
     }

@@ -176,7 +176,15 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     }
     let server = Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default() };
     if let Some(resource) = state.registry.by_id("poddisruptionbudgets.policy") {
-        crate::managed::update(&resource, &mut changed, Some(budget), None, &server, "status", &now);
+        crate::managed::update(
+            &resource,
+            &mut changed,
+            Some(budget),
+            crate::managed::Sent::default(),
+            &server,
+            "status",
+            &now,
+        );
     }
     state.store.put(key, changed);
     Ok(())

@@ -137,23 +137,27 @@ const DELETED_AT: [&str; 2] = ["metadata", "deletionTimestamp"];
 
 /// Sets time and grace of the deletion of a pod. A later deletion can only shorten an earlier one; false if it does not.
 fn begin_grace(state: &State, existing: &Value, object: &mut Value, asked: Option<i64>) -> bool {
-    let until = |begun: Timestamp, grace: i64| {
-        begun.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX).to_string()
-    };
+    let now = state.clock.now_seconds();
+    let until =
+        |begun: Timestamp, grace: i64| begun.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
     let (at, grace) = match (text(existing, &DELETED_AT).parse::<Timestamp>(), number(existing, &GRACE)) {
         (Ok(deleted), Some(before)) => {
             let Some(grace) = asked.filter(|grace| *grace < before) else { return false };
             let begun = deleted.checked_sub(SignedDuration::from_secs(before)).unwrap_or(deleted);
-            (until(begun, grace), grace)
+            // A grace that would have run out already ends now.
+            match until(begun, grace) {
+                past if past < now => (now, grace.min(1)),
+                at => (at, grace),
+            }
         }
         _ => {
             let grace = grace_period(existing, asked);
             bump_generation(object);
-            (until(state.clock.now_seconds(), grace), grace)
+            (until(now, grace), grace)
         }
     };
     let meta = meta_mut(object);
-    meta.insert("deletionTimestamp".to_owned(), json!(at));
+    meta.insert("deletionTimestamp".to_owned(), json!(at.to_string()));
     meta.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
     true
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tidegate_patch::go_text;
 
 use super::decode::decode_other;
 use super::patch::Form;
@@ -130,15 +131,13 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     for path in [&paths.spec, &paths.status] {
         let field = format!(".{}", path.join("."));
-        match read(object, path) {
-            None => {}
-            Some(value) if value.as_i64() < Some(0) && value.is_i64() => {
-                causes.push(Cause::invalid(field, value, "should be a non-negative integer"));
+        match reach(object, path) {
+            Ok(Some(number)) if number < 0 => {
+                causes.push(Cause::invalid(field, &json!(number), "should be a non-negative integer"));
             }
-            Some(value) if value.is_i64() => {}
-            Some(value) => {
-                let (shown, kind) = go_value(value);
-                let text = format!("{field} accessor error: {shown} is of the type {kind}, expected int64");
+            Ok(_) => {}
+            Err(why) => {
+                let text = format!("{field} accessor error: {why}");
                 causes.push(Cause::invalid(field, &json!(0), &text));
             }
         }
@@ -146,14 +145,33 @@ pub(crate) fn problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     causes
 }
 
-fn go_value(value: &Value) -> (String, &'static str) {
+/// The number at a path, if there is one; the error says what is there instead.
+fn reach(object: &Value, path: &[String]) -> Result<Option<i64>, String> {
+    let mut value = object;
+    for field in path {
+        let next = match value {
+            Value::Object(map) => map.get(field),
+            Value::Null => None,
+            other => {
+                let kind = go_type(other);
+                return Err(format!("{} is of the type {kind}, expected map[string]interface{{}}", go_text(other)));
+            }
+        };
+        let Some(next) = next else { return Ok(None) };
+        value = next;
+    }
+    let wrong = || format!("{} is of the type {}, expected int64", go_text(value), go_type(value));
+    value.as_i64().map(Some).ok_or_else(wrong)
+}
+
+fn go_type(value: &Value) -> &'static str {
     match value {
-        Value::Null => ("<nil>".to_owned(), "<nil>"),
-        Value::Bool(flag) => (flag.to_string(), "bool"),
-        Value::Number(number) => (number.to_string(), "float64"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Array(_) => (value.to_string(), "[]interface {}"),
-        Value::Object(_) => (value.to_string(), "map[string]interface {}"),
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
     }
 }
 

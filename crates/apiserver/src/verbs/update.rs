@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::create::{Origin, create, place_in_namespace};
 use super::prepare::complete;
 use super::{Caller, Outcome, not_found};
-use crate::defaults;
 use crate::managed;
 use crate::object::{finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid};
 use crate::registry::Resource;
@@ -119,9 +118,9 @@ pub(crate) fn replace(
     if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
     }
-    let sent = managed::sent(&object, subresource);
+    let entries = managed::Sent::of(resource, &object, subresource);
     carry_over(resource, existing, &mut object, subresource);
-    let given = (resource.id == "services").then(|| object.clone());
+    let sent = entries.with_chosen(resource, &object);
     complete(state, resource, &mut object, Some(existing), subresource)?;
     // The status endpoint may bring changed annotations along, and they do not count there.
     if subresource != "status" && spec_changed(resource, existing, &object) {
@@ -130,11 +129,7 @@ pub(crate) fn replace(
     }
     let now = state.now();
     if subresource != "scale" {
-        // Nobody manages what the server chooses.
-        let mut managed_part = given.map_or_else(|| object.clone(), |given| defaults::without_choices(&object, &given));
-        managed::update(resource, &mut managed_part, Some(existing), sent, caller, subresource, &now);
-        let fields = meta_mut(&mut managed_part).remove("managedFields");
-        set_or_remove(meta_mut(&mut object), "managedFields", fields);
+        managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
     }
     if managed::is_same(&object, existing) {
         return Ok(Arc::clone(existing));

@@ -5,12 +5,14 @@
 mod collection;
 #[cfg(test)]
 mod custom;
+mod decoding;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod pods;
+mod preconditions;
 #[cfg(test)]
 mod socket;
 #[cfg(test)]
