@@ -1,24 +1,9 @@
 //! How bodies are read: syntax, kinds, unknown fields and warnings.
 
 use bytes::Bytes;
-use http::Request;
-use http_body_util::{BodyExt, Full};
-use serde_json::{Value, json};
-use tidegate_apiserver::ApiServer;
-use tower_service::Service;
+use serde_json::json;
 
-use crate::support::{MAPS, get, make, raw, raw_bytes, raw_typed, server};
-
-/// A request whose warnings are wanted.
-async fn warned(server: &ApiServer, method: &str, path: &str, body: Value) -> (u16, Vec<String>) {
-    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
-    let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
-    let response = server.clone().call(request).await.unwrap();
-    let warnings = response.headers().get_all("warning").iter().map(|v| v.to_str().unwrap().to_owned()).collect();
-    let code = response.status().as_u16();
-    response.into_body().collect().await.unwrap();
-    (code, warnings)
-}
+use crate::support::{MAPS, get, make, raw, raw_bytes, raw_typed, server, warned};
 
 #[tokio::test]
 async fn unknown_fields_are_dropped_with_a_warning_refused_or_ignored_as_the_client_asks() {
