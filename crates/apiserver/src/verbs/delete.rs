@@ -142,9 +142,13 @@ fn begin_grace(state: &State, existing: &Value, object: &mut Value, asked: Optio
     };
     let (at, grace) = match (text(existing, &DELETED_AT).parse::<Timestamp>(), number(existing, &GRACE)) {
         (Ok(deleted), Some(before)) => {
+            let asked = asked.map(|grace| if grace < 0 { 1 } else { grace });
             let Some(grace) = asked.filter(|grace| *grace < before) else { return false };
             let begun = deleted.checked_sub(SignedDuration::from_secs(before)).unwrap_or(deleted);
-            (until(begun, grace), grace)
+            let end = begun.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
+            // A grace that has run out already becomes the shortest one.
+            let now = state.clock.now_seconds();
+            if grace > 0 && end < now { (now.to_string(), 1) } else { (end.to_string(), grace) }
         }
         _ => {
             let grace = grace_period(existing, asked);
