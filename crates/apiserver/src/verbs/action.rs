@@ -96,10 +96,12 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
     let (key, pod) = find(state, target)?;
     let options = eviction.get("deleteOptions").filter(|o| o.is_object());
     let options = DeleteOptions::read(options, &Query::default())?;
+    let meant = check_preconditions(&target.resource, &pod, &target.name, &options);
     if !ignores_budgets(&pod) {
-        spend_budget(state, target, &pod, options.dry_run)?;
+        // A pod that would not count is only let go without the budget if it is the one that is meant.
+        spend_budget(state, target, &pod, meant.is_ok(), options.dry_run)?;
     }
-    check_preconditions(&target.resource, &pod, &target.name, &options)?;
+    meant?;
     if !options.dry_run {
         announce(state, &key, &pod);
     }
@@ -135,7 +137,13 @@ fn is_ready(pod: &Value) -> bool {
     conditions.iter().any(|c| text(c, &["type"]) == "Ready" && text(c, &["status"]) == "True")
 }
 
-fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) -> Result<(), StatusError> {
+fn spend_budget(
+    state: &mut State,
+    target: &Target,
+    pod: &Value,
+    meant: bool,
+    dry_run: bool,
+) -> Result<(), StatusError> {
     let budgets: Vec<(Key, Arc<Value>)> = state
         .store
         .list("poddisruptionbudgets.policy", Some(&target.namespace))
@@ -159,7 +167,7 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     let status = |field: &str| number(budget, &["status", field]).unwrap_or(0);
     let always = text(budget, &["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";
     let enough = status("currentHealthy") >= status("desiredHealthy") && status("desiredHealthy") > 0;
-    if !is_ready(pod) && (always || enough) {
+    if meant && !is_ready(pod) && (always || enough) {
         return Ok(());
     }
     check_budget(budget, status("disruptionsAllowed"), status("desiredHealthy"), status("currentHealthy"))?;

@@ -142,6 +142,7 @@ fn begin_grace(state: &State, existing: &Value, object: &mut Value, asked: Optio
         |begun: Timestamp, grace: i64| begun.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
     let (at, grace) = match (text(existing, &DELETED_AT).parse::<Timestamp>(), number(existing, &GRACE)) {
         (Ok(deleted), Some(before)) => {
+            let asked = asked.map(|grace| if grace < 0 { 1 } else { grace });
             let Some(grace) = asked.filter(|grace| *grace < before) else { return false };
             let begun = deleted.checked_sub(SignedDuration::from_secs(before)).unwrap_or(deleted);
             // A grace that would have run out already ends now.
