@@ -98,7 +98,6 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
     let options = DeleteOptions::read(options, &Query::default())?;
     let meant = check_preconditions(&target.resource, &pod, &target.name, &options);
     if !ignores_budgets(&pod) {
-        // A pod that would not count is only let go without the budget if it is the one that is meant.
         spend_budget(state, target, &pod, meant.is_ok(), options.dry_run)?;
     }
     meant?;
@@ -167,8 +166,10 @@ fn spend_budget(
     let status = |field: &str| number(budget, &["status", field]).unwrap_or(0);
     let always = text(budget, &["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";
     let enough = status("currentHealthy") >= status("desiredHealthy") && status("desiredHealthy") > 0;
-    if meant && !is_ready(pod) && (always || enough) {
-        return Ok(());
+    if !is_ready(pod) && (always || enough) {
+        // A pod that does not count is let go without the budget. If it is not the one that is meant, the real server
+        // tries for ten seconds and then gives up in these words.
+        return if meant { Ok(()) } else { Err(still_processed(name(budget))) };
     }
     check_budget(budget, status("disruptionsAllowed"), status("desiredHealthy"), status("currentHealthy"))?;
     if dry_run {
@@ -213,33 +214,35 @@ fn say_exhausted(budget: &mut Value, now: &str) {
     child_mut(budget, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
 }
 
+fn violates(text: &str) -> StatusError {
+    let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let details = json!({"causes": [{"reason": "DisruptionBudget", "message": text}]});
+    StatusError { details: Some(details), ..StatusError::new(429, "TooManyRequests", message) }
+}
+
+fn still_processed(budget: &str) -> StatusError {
+    let mut error = violates(&format!("The disruption budget {budget} is still being processed by the server."));
+    error.retry_after = Some(10);
+    if let Some(Value::Object(details)) = &mut error.details {
+        details.insert("retryAfterSeconds".to_owned(), json!(10));
+    }
+    error
+}
+
 fn check_budget(budget: &Value, allowed: i64, desired: i64, healthy: i64) -> Result<(), StatusError> {
     let name = name(budget);
-    let refuse = |text: String| {
-        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        let mut error = StatusError::new(429, "TooManyRequests", message);
-        error.details = Some(json!({"causes": [{"reason": "DisruptionBudget", "message": text}]}));
-        Err(error)
-    };
     if number(budget, &["status", "observedGeneration"]) < number(budget, &["metadata", "generation"]) {
-        let text = format!("The disruption budget {name} is still being processed by the server.");
-        return refuse(text).map_err(|mut error| {
-            error.retry_after = Some(10);
-            if let Some(Value::Object(details)) = &mut error.details {
-                details.insert("retryAfterSeconds".to_owned(), json!(10));
-            }
-            error
-        });
+        return Err(still_processed(name));
     }
     if allowed < 0 {
         return Err(StatusError::forbidden(format!("pdb disruptions allowed is negative ({allowed}) for {name}")));
     }
     if allowed == 0 {
-        return refuse(if healthy > desired {
+        return Err(violates(&if healthy > desired {
             format!("The disruption budget {name} does not allow evicting pods currently")
         } else {
             format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently")
-        });
+        }));
     }
     Ok(())
 }
