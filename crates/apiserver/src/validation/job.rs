@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::pod;
 use super::rules::Findings;
 use super::workload::{immutable, selector_matches_template};
-use crate::object::{at, map_mut, text, uid};
+use crate::object::{at, map_mut, number, text, uid};
 
 /// Jobs.
 pub(super) fn job(object: &Value, old: Option<&Value>, found: &mut Findings) {
@@ -46,9 +46,13 @@ fn selector(object: &Value, found: &mut Findings) {
     selector_matches_template(object, found);
 }
 
-/// The template stays as it is, except that a suspended job may still be told where to run and with what.
+/// The template stays as it is, except that a suspended job that has not begun may still be told where to
+/// run and with what.
 fn template_update(object: &Value, old: &Value, found: &mut Findings) {
-    if at(old, &["spec", "suspend"]) != Some(&Value::Bool(true)) {
+    let suspended = at(old, &["spec", "suspend"]) == Some(&Value::Bool(true));
+    let started = at(old, &["status", "startTime"]).is_some_and(|time| !time.is_null());
+    let runs = number(old, &["status", "active"]).unwrap_or(0) > 0;
+    if !suspended || started || runs {
         return immutable(object, old, &["spec", "template"], found);
     }
     if fixed_part(object) != fixed_part(old) {
