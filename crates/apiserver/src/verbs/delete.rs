@@ -96,8 +96,9 @@ pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options:
         return (terminate_namespace(state, key, &existing, options.dry_run), false);
     }
     let mut object = (*existing).clone();
-    // Only pods are given time, and even one without any left is marked before it goes.
-    let is_pod = resource.id == "pods";
+    // Only pods are given time, and even one without any is marked before it goes. Once it has none left, it is deleted
+    // like any other object.
+    let is_pod = resource.id == "pods" && number(&existing, &GRACE) != Some(0);
     if is_pod && !begin_grace(state, &existing, &mut object, options.grace) {
         return (existing, false);
     }

@@ -131,17 +131,17 @@ pub(crate) fn replace(
     if subresource != "scale" {
         managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
     }
-    if managed::is_same(&object, existing) {
-        return Ok(Arc::clone(existing));
-    }
     if caller.dry_run {
-        return Ok(Arc::new(object));
+        return Ok(if managed::is_same(&object, existing) { Arc::clone(existing) } else { Arc::new(object) });
     }
     if is_finished(resource, &object) {
-        // The last write is only seen by its writer, under the version before the removal: what is removed, and what
+        // Even a write that changes nothing ends an object that nothing holds. The last write is only seen by its writer, under the version before the removal: what is removed, and what
         // watchers see, is the object as it was stored.
         super::delete::erase(state, key, None);
         return Ok(Arc::new(object));
+    }
+    if managed::is_same(&object, existing) {
+        return Ok(Arc::clone(existing));
     }
     Ok(state.store.put(key, object))
 }
