@@ -18,12 +18,12 @@ impl FieldSelector {
             let (field, equal, value) = split(term).ok_or_else(|| {
                 StatusError::bad_request(format!("invalid selector: '{query}'; can't understand '{term}'"))
             })?;
-            if !is_supported(resource, field) {
-                return Err(unsupported(resource, field));
-            }
-            terms.push((field.to_owned(), equal, unescape(value)));
+            terms.push((field.to_owned(), equal, unescape(value).map_err(StatusError::bad_request)?));
         }
-        Ok(Self(terms))
+        match terms.iter().find(|(field, _, _)| !is_supported(resource, field)) {
+            Some((field, _, _)) => Err(unsupported(resource, field)),
+            None => Ok(Self(terms)),
+        }
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
@@ -41,8 +41,26 @@ fn split(term: &str) -> Option<(&str, bool, &str)> {
     term.split_once('=').map(|(field, value)| (field, true, value))
 }
 
-fn unescape(value: &str) -> String {
-    value.replace("\\,", ",").replace("\\=", "=").replace("\\\\", "\\")
+/// Commas, equal signs and backslashes in values are escaped by a backslash.
+fn unescape(value: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(value.len());
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => out.push(c),
+                other => {
+                    let shown: String = ['\\'].into_iter().chain(other).collect();
+                    return Err(format!("invalid field selector: invalid escape sequence: {shown}"));
+                }
+            },
+            ',' | '=' => {
+                return Err(format!("invalid field selector: unescaped character in value: {}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(out)
 }
 
 fn supported(resource: &Resource) -> &'static [&'static str] {

@@ -12,7 +12,7 @@ use crate::object::{
 };
 use crate::state::State;
 use crate::store::{Change, Key};
-use crate::verbs::delete::{FOREGROUND, ORPHAN, remove};
+use crate::verbs::delete::{FOREGROUND, ORPHAN, erase, remove};
 use crate::verbs::options::{DeleteOptions, Propagation};
 use crate::verbs::update::is_finished;
 
@@ -190,7 +190,7 @@ fn drop_finalizer(state: &mut State, key: &Key, finalizer: &str) {
     set_finalizers(&mut object, &left);
     let finished = state.registry.by_id(key.resource()).is_none_or(|resource| is_finished(&resource, &object));
     if finished {
-        state.store.remove(key, Some(object));
+        erase(state, key, Some(object));
     } else {
         state.store.put(key, object);
     }

@@ -14,6 +14,7 @@
 //! ```
 
 mod answer;
+mod body;
 mod builtin;
 mod crd;
 mod defaults;
@@ -22,8 +23,10 @@ mod encoding;
 mod faults;
 mod fields;
 mod gc;
+mod json;
 mod list;
 mod listener;
+mod managed;
 mod object;
 mod registry;
 mod request;
@@ -36,6 +39,7 @@ mod typed;
 mod validation;
 mod verbs;
 mod view;
+mod warnings;
 mod watch;
 
 pub use answer::Body;

@@ -71,20 +71,29 @@ pub(crate) fn list(state: &State, target: &Target) -> Result<Page, StatusError> 
         Some(_) => StatusError::expired(EXPIRED_TOKEN),
         None => StatusError::expired("The resourceVersion for the provided list is too old."),
     })?;
-    let wanted = found.into_iter().filter(|(key, object)| key.as_str() > start && selection.matches(object));
-    Ok(cut(wanted, limit, at, selection.is_everything(query)))
+    let rest = found.into_iter().filter(|(key, _)| key.as_str() > start);
+    Ok(cut(rest, &selection, limit, at, selection.is_everything(query)))
 }
 
-fn cut(wanted: impl Iterator<Item = (Key, Arc<Value>)>, limit: usize, revision: u64, countable: bool) -> Page {
+/// Takes a page. Whether there are more is told without looking whether they would be selected.
+fn cut(
+    found: impl Iterator<Item = (Key, Arc<Value>)>,
+    selection: &Selection,
+    limit: usize,
+    revision: u64,
+    countable: bool,
+) -> Page {
     let mut items = Vec::new();
     let mut last = String::new();
     let mut rest = 0_usize;
-    for (key, object) in wanted {
-        if limit == 0 || items.len() < limit {
-            key.as_str().clone_into(&mut last);
-            items.push(object);
-        } else {
+    for (key, object) in found {
+        if limit > 0 && items.len() >= limit {
             rest += 1;
+        } else {
+            key.as_str().clone_into(&mut last);
+            if selection.matches(&object) {
+                items.push(object);
+            }
         }
     }
     let next = (rest > 0).then(|| write_token(revision, &last));
@@ -120,10 +129,12 @@ pub(crate) fn read_version(query: &Query) -> Result<Option<u64>, StatusError> {
     match query.get("resourceVersion") {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
-            StatusError::bad_request(format!(
-                "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing \
-                 {text:?}: invalid syntax"
-            ))
+            let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+            let text = format!("resourceVersion: Invalid value: {text:?}: {why}");
+            if query.flag("watch") {
+                return StatusError::new(500, "", text);
+            }
+            StatusError::bad_request(format!("invalid resource version: {text}"))
         }),
     }
 }
@@ -178,10 +189,23 @@ fn write_token(revision: u64, start: &str) -> String {
 fn read_token(text: &str) -> Result<(u64, String), StatusError> {
     let refuse =
         |why: &str| StatusError::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-    let bytes = from_base64(text).ok_or_else(|| refuse("illegal base64 data"))?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|e| refuse(&e.to_string()))?;
-    let revision = token.get("rv").and_then(Value::as_u64).ok_or_else(|| refuse("no resource version"))?;
-    let start = token.get("start").and_then(Value::as_str).ok_or_else(|| refuse("no start"))?;
+    let bytes = from_base64(text).ok_or_else(|| {
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let place = text.find(|c| !legal(c)).unwrap_or(text.len() / 4 * 4);
+        refuse(&format!("illegal base64 data at input byte {place}"))
+    })?;
+    let token = crate::json::read(&bytes).map_err(|why| refuse(&why))?.value;
+    let version = crate::object::text(&token, &["v"]);
+    if version != "meta.k8s.io/v1" {
+        return Err(refuse(&format!("server does not recognize this encoded version {version:?}")));
+    }
+    let revision = token.get("rv").and_then(Value::as_u64).filter(|revision| *revision > 0);
+    let revision =
+        revision.ok_or_else(|| refuse("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"))?;
+    let start = crate::object::text(&token, &["start"]);
+    if start.is_empty() {
+        return Err(refuse("encoded start key empty (version meta.k8s.io/v1)"));
+    }
     Ok((revision, start.to_owned()))
 }
 

@@ -94,12 +94,3 @@ pub(crate) fn bump_generation(object: &mut Value) {
         meta_mut(object).insert("generation".to_owned(), Value::from(generation.saturating_add(1)));
     }
 }
-
-/// A copy without what a comparison of contents must not see.
-pub(crate) fn without_bookkeeping(object: &Value) -> Value {
-    let mut copy = object.clone();
-    let meta = meta_mut(&mut copy);
-    meta.remove("managedFields");
-    meta.remove("resourceVersion");
-    copy
-}

@@ -72,6 +72,26 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// Where the real server keeps objects of the resource, as its errors tell.
+    pub(crate) fn storage_path(&self) -> String {
+        match self.id.as_str() {
+            "services" => "services/specs".to_owned(),
+            "endpoints" => "services/endpoints".to_owned(),
+            "nodes" => "minions".to_owned(),
+            "ingresses.networking.k8s.io" => "ingress".to_owned(),
+            _ if self.custom.is_some() || self.group == "apiextensions.k8s.io" => {
+                format!("{}/{}", self.group, self.plural)
+            }
+            _ => self.plural.clone(),
+        }
+    }
+
+    /// What every request about the resource is warned of.
+    pub(crate) fn deprecation(&self) -> Option<&'static str> {
+        (self.id == "endpoints")
+            .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    }
+
     /// The subresources a path may name.
     pub(crate) fn has_subresource(&self, name: &str) -> bool {
         match name {
@@ -127,6 +147,11 @@ impl Registry {
     /// Everything, in order of group, version, plural.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values()
+    }
+
+    /// Whether a group is one of custom resources; none if there is no such group.
+    pub(crate) fn is_custom_group(&self, group: &str) -> Option<bool> {
+        self.resources.values().find(|r| r.group == group).map(|r| r.custom.is_some())
     }
 
     /// Whether any resource has this group (and version, if given).

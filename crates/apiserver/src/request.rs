@@ -68,11 +68,10 @@ impl Query {
     pub(crate) fn number(&self, key: &str) -> Result<Option<i64>, StatusError> {
         match self.get(key) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| {
-                StatusError::bad_request(format!(
-                    "unable to decode query: strconv.ParseInt: parsing {text:?}: invalid syntax"
-                ))
-            }),
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
         }
     }
 }
@@ -96,7 +95,8 @@ impl Target {
     }
 }
 
-/// Splits a path into decoded segments; tricks such as `..`, empty segments or escaped slashes lead nowhere.
+/// Splits a path into decoded segments; tricks such as `..` or escaped slashes lead nowhere. Empty segments are kept:
+/// nothing has an empty name.
 pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
     let inner = path.strip_prefix('/')?;
     let inner = inner.strip_suffix('/').unwrap_or(inner);
@@ -106,8 +106,7 @@ pub(crate) fn segments(path: &str) -> Option<Vec<String>> {
     inner
         .split('/')
         .map(|segment| {
-            percent_decode(segment, false)
-                .filter(|s| !s.is_empty() && s != "." && s != ".." && !s.contains('/') && !s.contains('\0'))
+            percent_decode(segment, false).filter(|s| s != "." && s != ".." && !s.contains('/') && !s.contains('\0'))
         })
         .collect()
 }
@@ -121,23 +120,39 @@ pub(crate) fn target(
 ) -> Result<Target, StatusError> {
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     let (group, version, rest) = match parts.as_slice() {
-        ["api", "v1", rest @ ..] => ("", "v1", rest),
+        ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return Err(StatusError::page_not_found()),
     };
+    let custom = registry.is_custom_group(group);
+    // Paths of built-in groups are answered by a router that knows them all, others by whoever is behind them.
+    let nothing = || match custom {
+        Some(false) => StatusError::resource_not_found(),
+        _ => StatusError::page_not_found(),
+    };
     if !registry.has_group(group, Some(version)) {
-        return Err(StatusError::page_not_found());
+        return Err(nothing());
     }
-    let (namespace, plural, name, subresource) = place(rest).ok_or_else(StatusError::resource_not_found)?;
-    let resource = registry.get(group, version, plural).ok_or_else(StatusError::resource_not_found)?;
+    // Behind a subresource of a custom resource anything may follow.
+    let most = if custom == Some(true) && rest.first() == Some(&"namespaces") { 5 } else { rest.len() };
+    let rest = rest.get(..most).unwrap_or(rest);
+    let (namespace, plural, name, subresource) = place(rest).ok_or_else(nothing)?;
+    let resource = registry.get(group, version, plural).ok_or_else(nothing)?;
     if resource.namespaced && namespace.is_empty() && !name.is_empty() || !resource.namespaced && !namespace.is_empty()
     {
         return Err(StatusError::resource_not_found());
     }
     if !subresource.is_empty() && !resource.has_subresource(subresource) {
-        return Err(StatusError::resource_not_found());
+        return Err(match resource.custom {
+            Some(_) => StatusError::not_found(&resource.group, &resource.plural, name),
+            None => StatusError::resource_not_found(),
+        });
     }
-    let verb = verb(method, name, subresource, namespace.is_empty() && resource.namespaced, &query)?;
+    if resource.custom.is_some() {
+        check_custom_verb(&resource, method, name, subresource)?;
+    }
+    let verb =
+        verb(method, name, subresource, namespace.is_empty() && resource.namespaced, custom == Some(true), &query)?;
     Ok(Target {
         verb,
         resource,
@@ -148,8 +163,24 @@ pub(crate) fn target(
     })
 }
 
+/// Custom resources have no routes by method, so their refusals have other words.
+fn check_custom_verb(resource: &Resource, method: &Method, name: &str, subresource: &str) -> Result<(), StatusError> {
+    let is = |methods: &[Method]| methods.contains(method);
+    if name.is_empty() && is(&[Method::PUT, Method::PATCH]) {
+        return Err(StatusError::bad_request("name must be provided"));
+    }
+    if !subresource.is_empty() && is(&[Method::POST, Method::DELETE]) {
+        let verb = if *method == Method::POST { "create" } else { "delete" };
+        return Err(StatusError::not_supported(&resource.group, &resource.plural, verb));
+    }
+    Ok(())
+}
+
 /// Namespace, plural, name and subresource.
 fn place<'a>(rest: &[&'a str]) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
+    if rest.iter().any(|part| part.is_empty()) {
+        return None;
+    }
     Some(match rest {
         // Namespaces themselves, and their two subresources, look like a resource inside a namespace.
         ["namespaces", name, sub @ ("status" | "finalize")] => ("", "namespaces", name, sub),
@@ -169,6 +200,7 @@ fn verb(
     name: &str,
     subresource: &str,
     across_namespaces: bool,
+    custom: bool,
     query: &Query,
 ) -> Result<Verb, StatusError> {
     let verb = match (method.as_str(), name.is_empty()) {
@@ -176,6 +208,8 @@ fn verb(
         ("GET" | "HEAD", true) if query.flag("watch") => Verb::Watch,
         ("GET" | "HEAD", true) => Verb::List,
         ("POST", true) if !across_namespaces => Verb::Create,
+        // Only custom resources get here with a name: it is not looked at.
+        ("POST", false) if subresource.is_empty() && custom => Verb::Create,
         ("POST", false) if matches!(subresource, "binding" | "eviction") => Verb::Create,
         ("PUT", false) => Verb::Update,
         ("PATCH", false) => Verb::Patch,

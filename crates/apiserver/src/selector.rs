@@ -32,10 +32,7 @@ impl LabelSelector {
     pub fn parse(query: &str) -> Result<Self, StatusError> {
         let tokens = tokens(query);
         let mut parser = Parser { tokens: &tokens, next: 0 };
-        parser
-            .requirements()
-            .map(Self)
-            .map_err(|text| StatusError::bad_request(format!("unable to parse requirement: {text}")))
+        parser.requirements().map(Self).map_err(StatusError::bad_request)
     }
 
     /// Reads a `LabelSelector` object (`matchLabels`, `matchExpressions`).
@@ -163,7 +160,10 @@ impl Parser<'_> {
             return Ok(out);
         }
         loop {
-            out.push(self.requirement()?);
+            if is_operator(self.peek()) && self.peek() != "!" {
+                return Err(format!("found '{}', expected: !, identifier, or 'end of string'", self.peek()));
+            }
+            out.push(self.requirement().map_err(|text| format!("unable to parse requirement: {text}"))?);
             match self.take().as_str() {
                 "" => return Ok(out),
                 "," if !is_operator(self.peek()) || self.peek() == "!" => {}

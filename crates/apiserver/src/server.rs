@@ -20,10 +20,11 @@ use crate::state::State;
 use crate::status::StatusError;
 use crate::verbs::options::{DeleteOptions, caller};
 use crate::verbs::patch::Form;
-use crate::verbs::{Outcome, action, create, delete, not_found, patch, prepare, scale, update};
-use crate::view::View;
+use crate::verbs::{Outcome, action, create, decode, delete, not_found, patch, scale, update};
+use crate::view::{self, View};
+use crate::warnings::Warnings;
 use crate::watch::Watch;
-use crate::{discovery, gc, list};
+use crate::{body, discovery, gc, list};
 
 /// The largest body that is read, as the real server limits it.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -143,53 +144,82 @@ impl ApiServer {
             Before::Delay(pause) => tokio::time::sleep(pause).await,
             Before::Fail(error) => return Err(error),
         }
-        let result = self.serve(parts, body, &found);
-        let code = match &result {
-            Ok(response) => response.status().as_u16(),
-            Err(error) => error.code,
-        };
-        match self.shared.faults.after(&call, code) {
+        let response = self.serve(parts, body, &found);
+        match self.shared.faults.after(&call, response.status().as_u16()) {
             After::Pass => {}
             After::Delay(pause) => tokio::time::sleep(pause).await,
             After::Fail(error) => return Err(error),
             After::Silence => std::future::pending().await,
         }
-        result
+        Ok(response)
     }
 
     /// One request, under the lock from beginning to end.
-    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Result<Response<Body>, StatusError> {
-        let view = View::read(&parts.headers);
+    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Response<Body> {
         let mut state = self.shared.lock();
+        state.warnings = Warnings::default();
+        if let Err(error) = check_route(parts, target) {
+            return answer::failure(&error);
+        }
+        if let Some(text) = target.resource.deprecation() {
+            state.warn(text);
+        }
+        let result = self.perform(&mut state, parts, body, target);
+        let mut response = result.unwrap_or_else(|error| answer::failure(&error));
+        state.warnings.write(response.headers_mut());
+        response
+    }
+
+    fn perform(
+        &self,
+        state: &mut State,
+        parts: &Parts,
+        body: &Bytes,
+        target: &Target,
+    ) -> Result<Response<Body>, StatusError> {
+        let view = View::read(&parts.headers);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
-            let watch = Watch::open(&self.shared, &state, number, target, view)?;
+            let watch = Watch::open(&self.shared, state, number, target, view)?;
             return Ok(answer::lines(watch.lines()));
         }
         if matches!(target.verb, Verb::List | Verb::DeleteCollection) {
             let page = if target.verb == Verb::List {
-                list::list(&state, target)?
+                list::list(state, target)?
             } else {
-                let options = DeleteOptions::read(optional_json(parts, body)?.as_ref(), &target.query)?;
-                let page = delete::delete_collection(&mut state, target, &options)?;
-                gc::collect(&mut state);
+                let options = DeleteOptions::read(body::delete_options(parts, body)?.as_ref(), &target.query)?;
+                let page = delete::delete_collection(state, target, &options)?;
+                gc::collect(state);
                 page
             };
             let (kind, version) = view.list_type(&target.resource);
+            let is_empty = page.items.is_empty();
             let mut value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
+            if is_empty && view == View::Metadata {
+                value["items"] = Value::Null;
+            }
             // Lists of custom resources are encoded without types, so an empty token is spelt out.
-            if target.resource.custom.is_some() && value["metadata"].get("continue").is_none() {
+            if view == View::Whole && target.resource.custom.is_some() && value["metadata"].get("continue").is_none() {
                 value["metadata"]["continue"] = Value::from("");
             }
             return Ok(answer::json(200, &value));
         }
-        let outcome = act(&mut state, parts, body, target)?;
-        gc::collect(&mut state);
+        let outcome = act(state, parts, body, target)?;
+        gc::collect(state);
         Ok(match outcome {
             Outcome::Object(code, object) => answer::json(code, &view.shape(&target.resource, &object)),
             Outcome::Other(code, value) => answer::json(code, &value),
         })
     }
+}
+
+/// What is refused before anybody looks at the resource.
+fn check_route(parts: &Parts, target: &Target) -> Result<(), StatusError> {
+    view::check_acceptable(&parts.headers, &target.resource)?;
+    if target.verb == Verb::Patch {
+        Form::read(body::content_type(parts), &target.resource)?;
+    }
+    Ok(())
 }
 
 /// Everything that concerns one object.
@@ -199,37 +229,40 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
     match (target.verb, target.subresource.as_str()) {
         (Verb::Get, "scale") => scale::get(state, target),
         (Verb::Create, "binding") => {
-            let binding = json_body(parts, body, "Binding")?;
-            action::bind(state, target, &binding, &who("CreateOptions")?)
+            let who = who("CreateOptions")?;
+            let binding = decode::read_other(state, target, parts, body, &who, ("Binding", "v1"))?;
+            action::bind(state, target, &binding, &who)
         }
         (Verb::Create, "eviction") => {
-            let eviction = json_body(parts, body, "Eviction")?;
+            let who = who("CreateOptions")?;
+            let eviction = decode::read_other(state, target, parts, body, &who, ("Eviction", "policy/v1"))?;
             action::evict(state, target, &eviction)
         }
         (Verb::Create, _) => {
-            let object = object_body(parts, body, target)?;
-            create::create(state, target, object, &who("CreateOptions")?)
+            let who = who("CreateOptions")?;
+            let object = decode::read_body(state, target, parts, body, &who)?;
+            create::create(state, target, object, &who, create::Origin::Create)
         }
         (Verb::Update, "scale") => {
-            let wanted = json_body(parts, body, "Scale")?;
-            scale::write(state, target, scale::Change::Replace(wanted), &who("UpdateOptions")?)
+            let who = who("UpdateOptions")?;
+            let wanted = decode::read_other(state, target, parts, body, &who, scale::TYPE)?;
+            scale::write(state, target, scale::Change::Replace(wanted), &who)
         }
         (Verb::Update, _) => {
-            let object = object_body(parts, body, target)?;
-            update::update(state, target, object, &who("UpdateOptions")?)
+            let who = who("UpdateOptions")?;
+            let object = decode::read_body(state, target, parts, body, &who)?;
+            update::update(state, target, object, &who)
         }
         (Verb::Patch, subresource) => {
-            let form = Form::read(content_type(parts), &target.resource)?;
-            let change: Value = serde_json::from_slice(body)
-                .map_err(|error| StatusError::bad_request(format!("error decoding patch: {error}")))?;
+            let form = Form::read(body::content_type(parts), &target.resource)?;
             let who = who("PatchOptions")?;
             if subresource == "scale" {
-                return scale::write(state, target, scale::Change::Patch(form, &change), &who);
+                return scale::write(state, target, scale::Change::Patch(form, body), &who);
             }
-            patch::patch(state, target, form, &change, &who)
+            patch::patch(state, target, form, body, &who)
         }
         (Verb::Delete, _) => {
-            let options = DeleteOptions::read(optional_json(parts, body)?.as_ref(), &target.query)?;
+            let options = DeleteOptions::read(body::delete_options(parts, body)?.as_ref(), &target.query)?;
             delete::delete(state, target, &options)
         }
         _ => {
@@ -238,44 +271,6 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
             Ok(Outcome::Object(200, Arc::clone(object)))
         }
     }
-}
-
-fn content_type(parts: &Parts) -> &str {
-    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim()
-}
-
-fn json_body(parts: &Parts, body: &Bytes, kind: &str) -> Result<Value, StatusError> {
-    if !matches!(content_type(parts), "" | "application/json") {
-        return Err(StatusError::new(
-            415,
-            "UnsupportedMediaType",
-            "the body of the request was in an unknown format - accepted media types include: application/json, \
-             application/yaml, application/vnd.kubernetes.protobuf",
-        ));
-    }
-    let refuse = |why: String| {
-        let shown: String = String::from_utf8_lossy(body).chars().take(64).collect();
-        StatusError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
-             {why} ({shown})"
-        ))
-    };
-    let value: Value = serde_json::from_slice(body).map_err(|error| refuse(error.to_string()))?;
-    if value.is_object() { Ok(value) } else { Err(refuse("the body is not an object".to_owned())) }
-}
-
-/// The body of a write to a resource.
-fn object_body(parts: &Parts, body: &Bytes, target: &Target) -> Result<Value, StatusError> {
-    let object = json_body(parts, body, &target.resource.kind)?;
-    if target.resource.custom.is_some() && crate::object::text(&object, &["kind"]).is_empty() {
-        return Err(prepare::missing_kind(&target.resource, &String::from_utf8_lossy(body)));
-    }
-    Ok(object)
-}
-
-fn optional_json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, StatusError> {
-    if body.is_empty() { Ok(None) } else { json_body(parts, body, "DeleteOptions").map(Some) }
 }
 
 fn too_large() -> StatusError {

@@ -8,6 +8,7 @@ use tidegate_clock::Clock;
 use crate::object::{at, text};
 use crate::registry::Registry;
 use crate::store::{Key, Store};
+use crate::warnings::Warnings;
 
 /// The state behind one lock.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct State {
     pub(crate) ids: Ids,
     pub(crate) clock: Clock,
     pub(crate) collects_garbage: bool,
+    /// Of the request that holds the lock.
+    pub(crate) warnings: Warnings,
 }
 
 impl State {
@@ -27,16 +30,22 @@ impl State {
             ids: Ids { state: seed },
             clock,
             collects_garbage,
+            warnings: Warnings::default(),
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let mut namespace = json!({
                 "kind": "Namespace", "apiVersion": "v1",
                 "metadata": {"name": name, "uid": state.ids.uid(), "creationTimestamp": state.now()},
             });
-            crate::defaults::apply(&mut state, "namespaces", &mut namespace, None);
+            crate::defaults::apply(&mut state, "namespaces", &mut namespace, None, "");
             state.store.put(&Key::new("namespaces", "", name), namespace);
         }
         state
+    }
+
+    /// Adds a warning to the answer of the request that holds the lock.
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
+        self.warnings.add(text);
     }
 
     /// The time as metadata writes it.

@@ -22,8 +22,21 @@ impl Cause {
 
     /// A field has a value that is not allowed.
     pub fn invalid(field: impl Into<String>, value: &Value, text: &str) -> Self {
-        let message = format!("Invalid value: {value}: {text}");
+        let message =
+            if text.is_empty() { format!("Invalid value: {value}") } else { format!("Invalid value: {value}: {text}") };
         Self { reason: "FieldValueInvalid".to_owned(), message, field: field.into() }
+    }
+
+    /// A value that must be unique comes again.
+    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        let message = format!("Duplicate value: {value}");
+        Self { reason: "FieldValueDuplicate".to_owned(), message, field: field.into() }
+    }
+
+    /// A field names something that is not there.
+    pub fn absent(field: impl Into<String>, value: &Value) -> Self {
+        let message = format!("Not found: {value}");
+        Self { reason: "FieldValueNotFound".to_owned(), message, field: field.into() }
     }
 
     /// A field may not be set here.
@@ -165,6 +178,13 @@ impl StatusError {
     pub(crate) fn resource_not_found() -> Self {
         let message = "the server could not find the requested resource";
         Self { details: Some(json!({})), ..Self::new(404, "NotFound", message) }
+    }
+
+    /// 405 with the resource.
+    pub(crate) fn not_supported(group: &str, resource: &str, verb: &str) -> Self {
+        let about = About { group, kind: resource, name: "" };
+        let message = format!("{verb} is not supported on resources of kind {:?}", about.qualified());
+        Self { details: Some(Value::Object(about.details())), ..Self::new(405, "MethodNotAllowed", message) }
     }
 
     pub(crate) fn method_not_allowed() -> Self {

@@ -4,6 +4,7 @@ use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use crate::registry::Resource;
+use crate::status::StatusError;
 
 /// The form of an answer, from the `Accept` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,4 +56,23 @@ impl View {
             Self::Metadata => ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned()),
         }
     }
+}
+
+/// Refuses requests for a form of answer that there is not.
+pub(crate) fn check_acceptable(headers: &HeaderMap, resource: &Resource) -> Result<(), StatusError> {
+    const FORMS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let known = |clause: &str| {
+        let form = clause.split(';').next().unwrap_or_default().trim();
+        matches!(form, "" | "*/*" | "application/*") || FORMS.split(", ").any(|known| known == form)
+    };
+    if accept.split(',').any(known) {
+        return Ok(());
+    }
+    if resource.custom.is_some() {
+        let text = format!("only the following media types are accepted: {FORMS}");
+        return Err(StatusError::new(406, "NotAcceptable", text));
+    }
+    let text = format!("406: Not Acceptable\n\nAvailable representations: {FORMS}");
+    Err(StatusError { details: Some(json!({})), ..StatusError::new(406, "NotAcceptable", text) })
 }

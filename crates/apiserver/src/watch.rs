@@ -112,10 +112,16 @@ impl Watch {
     }
 
     fn bookmark(&self) -> Event {
-        let object = json!({
-            "kind": self.resource.kind, "apiVersion": self.resource.api_version(),
-            "metadata": {"resourceVersion": self.cursor.to_string()},
-        });
+        // An object of the kind with nothing in it but the version.
+        let mut object = crate::typed::empty(&self.resource);
+        if matches!(self.resource.id.as_str(), "deployments.apps" | "replicasets.apps" | "statefulsets.apps") {
+            // Inside the server the number of replicas cannot be absent.
+            crate::object::child_mut(&mut object, &["spec"]).insert("replicas".to_owned(), json!(0));
+        }
+        let map = crate::object::map_mut(&mut object);
+        map.insert("kind".to_owned(), json!(self.resource.kind));
+        map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
+        map.insert("metadata".to_owned(), json!({"resourceVersion": self.cursor.to_string()}));
         Event { kind: "BOOKMARK", object }
     }
 

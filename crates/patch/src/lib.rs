@@ -22,6 +22,11 @@ pub use json_patch::{MAX_COPIED_BYTES, MAX_OPERATIONS};
 
 use serde_json::Value;
 
+/// A value the way Go prints it with `%v`, as some refusals show a patch.
+pub fn go_text(value: &Value) -> String {
+    if depth::check(value, 0).is_ok() { go_print::print(value) } else { String::new() }
+}
+
 /// RFC 6902 as the API server understands it. `patch` is the list of operations.
 ///
 /// The texts of [`PatchError::Malformed`] and [`PatchError::TooLarge`] are the API server's messages. It never shows

@@ -62,9 +62,9 @@ impl Schema {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// Removes fields that the schema does not know, except where it says to keep them.
-    pub fn prune(&self, object: &mut Value) {
-        prune::prune_root(&self.root, object);
+    /// Removes fields that the schema does not know, except where it says to keep them. Returns their paths, sorted.
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        prune::prune_root(&self.root, object)
     }
 
     /// Fills in defaults (and drops nulls of fields that are not nullable, as the API server does).
@@ -75,7 +75,13 @@ impl Schema {
     /// Everything that is wrong with an object; `old` is what it replaces, for transition rules. As in the API server,
     /// a value that is wrong but equal to the old one is tolerated, so that a new schema does not lock old objects.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-        let mut causes = validate::validate(&self.root, object, old);
+        self.validate_after(Vec::new(), object, old)
+    }
+
+    /// The same for an object of which something is known to be wrong already: rules may not be looked at then.
+    pub fn validate_after(&self, before: Vec<Cause>, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+        let mut causes = before;
+        causes.extend(validate::validate(&self.root, object, old));
         list_types::check(&self.root, object, &mut causes);
         rules::check(&self.root, object, old, &mut causes);
         causes

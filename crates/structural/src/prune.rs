@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::node::{Additional, Node};
+use crate::read::MAX_DEPTH;
 
 /// Members that every object of the API has.
 pub(crate) const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -26,63 +27,125 @@ const METADATA_FIELDS: [&str; 15] = [
     "uid",
 ];
 
-/// The root keeps `apiVersion`, `kind` and `metadata` as they are: they are not the schema's.
-pub(crate) fn prune_root(root: &Node, object: &mut Value) {
+/// The root keeps `apiVersion`, `kind` and `metadata` as they are: they are not the schema's. Returns the paths of what
+/// was removed, in order.
+pub(crate) fn prune_root(root: &Node, object: &mut Value) -> Vec<String> {
+    let mut removed = Removed::default();
     if let Value::Object(members) = object {
-        prune_members(root, members, true);
+        prune_members(root, members, true, &mut removed);
+    }
+    removed.paths.sort();
+    removed.paths
+}
+
+/// Where the walk is, and what it has removed.
+#[derive(Default)]
+struct Removed {
+    place: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Removed {
+    /// Goes into a member for as long as `walk` runs.
+    fn member<T>(&mut self, name: &str, walk: impl FnOnce(&mut Self) -> T) -> T {
+        self.step(if self.place.is_empty() { name.to_owned() } else { format!(".{name}") }, walk)
+    }
+
+    fn item<T>(&mut self, index: usize, walk: impl FnOnce(&mut Self) -> T) -> T {
+        self.step(format!("[{index}]"), walk)
+    }
+
+    fn step<T>(&mut self, step: String, walk: impl FnOnce(&mut Self) -> T) -> T {
+        self.place.push(step);
+        let result = walk(self);
+        self.place.pop();
+        result
+    }
+
+    fn note(&mut self) {
+        self.paths.push(self.place.concat());
     }
 }
 
-fn prune(node: &Node, value: &mut Value) {
+fn prune(node: &Node, value: &mut Value, removed: &mut Removed) {
     match value {
         Value::Object(members) => {
             if node.embedded {
-                prune_metadata(members);
+                prune_metadata(members, removed);
             }
-            prune_members(node, members, node.embedded);
+            prune_members(node, members, node.embedded, removed);
         }
         Value::Array(items) => match &node.items {
-            Some(schema) => items.iter_mut().for_each(|item| prune(schema, item)),
+            Some(schema) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    removed.item(index, |removed| prune(schema, item, removed));
+                }
+            }
             None if node.preserve_unknown => {}
-            None => items.iter_mut().for_each(empty),
+            None => empty_items(items, removed),
         },
         _ => {}
     }
 }
 
-fn prune_members(node: &Node, members: &mut Map<String, Value>, is_object: bool) {
+fn prune_members(node: &Node, members: &mut Map<String, Value>, is_object: bool, removed: &mut Removed) {
     members.retain(|name, value| {
         if is_object && OBJECT_FIELDS.contains(&name.as_str()) {
             return true;
         }
-        if let Some(schema) = node.member(name) {
-            prune(schema, value);
-            return true;
-        }
-        if matches!(node.additional, Additional::Open) && !node.preserve_unknown {
-            empty(value);
-            return true;
-        }
-        node.preserve_unknown
+        removed.member(name, |removed| {
+            if let Some(schema) = node.member(name) {
+                prune(schema, value, removed);
+                return true;
+            }
+            if matches!(node.additional, Additional::Open) && !node.preserve_unknown {
+                empty(value, removed);
+                return true;
+            }
+            if !node.preserve_unknown {
+                removed.note();
+            }
+            node.preserve_unknown
+        })
     });
 }
 
 /// What has no schema keeps its form and loses its content.
-fn empty(value: &mut Value) {
-    // Lists in lists have no schema that would bound their depth, so they are not walked with the stack.
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Object(members) => members.clear(),
-            Value::Array(items) => open.extend(items.iter_mut()),
-            _ => {}
+fn empty(value: &mut Value, removed: &mut Removed) {
+    match value {
+        Value::Object(members) => {
+            for name in members.keys() {
+                removed.member(name, Removed::note);
+            }
+            members.clear();
         }
+        Value::Array(items) => empty_items(items, removed),
+        _ => {}
+    }
+}
+
+fn empty_items(items: &mut [Value], removed: &mut Removed) {
+    if removed.place.len() > MAX_DEPTH {
+        // Lists in lists have no schema that would bound their depth.
+        items.fill(Value::Null);
+        return;
+    }
+    for (index, item) in items.iter_mut().enumerate() {
+        removed.item(index, |removed| empty(item, removed));
     }
 }
 
 /// The metadata of an embedded object goes through the type of metadata.
-fn prune_metadata(members: &mut Map<String, Value>) {
+fn prune_metadata(members: &mut Map<String, Value>, removed: &mut Removed) {
     if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
-        metadata.retain(|name, value| !value.is_null() && METADATA_FIELDS.contains(&name.as_str()));
+        removed.member("metadata", |removed| {
+            metadata.retain(|name, value| {
+                let known = METADATA_FIELDS.contains(&name.as_str());
+                if !known {
+                    removed.member(name, Removed::note);
+                }
+                known && !value.is_null()
+            });
+        });
     }
 }

@@ -29,12 +29,14 @@ pub struct Plan {
     pub rules: Vec<Rule>,
     /// Whether failing sequences are made short.
     pub shrink: bool,
+    /// Whether a sequence is compared beyond its first difference (what comes later may follow from it).
+    pub every: bool,
 }
 
 impl Plan {
     /// These seeds, eight at a time, nothing explained.
     pub fn seeds(seeds: Range<u64>) -> Self {
-        Self { seeds, concurrency: 8, rules: Vec::new(), shrink: true }
+        Self { seeds, concurrency: 8, rules: Vec::new(), shrink: true, every: false }
     }
 }
 
@@ -49,6 +51,8 @@ pub struct Outcome {
     pub events: u64,
     /// The first difference that no rule covers.
     pub failure: Option<Failure>,
+    /// All of them, if asked for.
+    pub failures: Vec<Failure>,
 }
 
 /// Compares `real` and `ours` on one sequence per seed.
@@ -59,7 +63,7 @@ pub async fn compare<R: Subject, O: Subject>(real: &R, ours: &O, plan: &Plan) ->
     let is_first = |failure: &Failure| shortened.lock().is_ok_and(|mut known| known.insert(failure.signature()));
     let outcomes = futures::stream::iter(plan.seeds.clone()).map(|seed| async move {
         let sequence = generate::sequence(seed);
-        (one(real, ours, &sequence, &plan.rules).await, sequence)
+        (one(real, ours, &sequence, &plan.rules, plan.every).await, sequence)
     });
     let outcomes = outcomes.map(|running| async {
         let (mut outcome, sequence) = running.await;
@@ -76,14 +80,20 @@ pub async fn compare<R: Subject, O: Subject>(real: &R, ours: &O, plan: &Plan) ->
 }
 
 /// Compares them on one sequence.
-pub async fn one(real: &impl Subject, ours: &impl Subject, sequence: &Sequence, rules: &[Rule]) -> Outcome {
+pub async fn one(
+    real: &impl Subject,
+    ours: &impl Subject,
+    sequence: &Sequence,
+    rules: &[Rule],
+    every: bool,
+) -> Outcome {
     let (real_trace, our_trace) = tokio::join!(run(real, sequence), run(ours, sequence));
     let (real_trace, our_trace) = match (real_trace, our_trace) {
         (Ok(real), Ok(ours)) => (real, ours),
         (real, ours) => return no_namespace(sequence, real.err(), ours.err()),
     };
     settle(&real_trace, &our_trace).await;
-    judge(sequence, &real_trace, &our_trace, rules)
+    judge(sequence, &real_trace, &our_trace, rules, every)
 }
 
 fn no_namespace(sequence: &Sequence, real: Option<Answer>, ours: Option<Answer>) -> Outcome {
@@ -102,7 +112,7 @@ fn no_namespace(sequence: &Sequence, real: Option<Answer>, ours: Option<Answer>)
 }
 
 /// Compares two traces of one sequence, answer by answer and then watch by watch, up to the first unexplained one.
-fn judge(sequence: &Sequence, real: &Trace, ours: &Trace, rules: &[Rule]) -> Outcome {
+fn judge(sequence: &Sequence, real: &Trace, ours: &Trace, rules: &[Rule], every: bool) -> Outcome {
     let now = Clock::system().now();
     let mut normal = (Normaliser::new(&real.namespace, now), Normaliser::new(&ours.namespace, now));
     let mut outcome = Outcome { explained: vec![0; rules.len()], ..Outcome::default() };
@@ -111,7 +121,7 @@ fn judge(sequence: &Sequence, real: &Trace, ours: &Trace, rules: &[Rule]) -> Out
         let pair = (normal.0.answer(request, answers.0), normal.1.answer(request, answers.1));
         outcome.seen.push((request.topic.clone(), answers.0.code));
         outcome.check(sequence, position, pair, real, rules);
-        if outcome.failure.is_some() {
+        if outcome.failure.is_some() && !every {
             return outcome;
         }
     }
@@ -120,7 +130,7 @@ fn judge(sequence: &Sequence, real: &Trace, ours: &Trace, rules: &[Rule]) -> Out
         outcome.events += u64::try_from(events.len()).unwrap_or(0);
         let pair = (normal.0.events(&events), normal.1.events(&our_watch.events()));
         outcome.check(sequence, *position, pair, real, rules);
-        if outcome.failure.is_some() {
+        if outcome.failure.is_some() && !every {
             return outcome;
         }
     }
@@ -145,7 +155,7 @@ impl Outcome {
         let end = if pair.0.get("events").is_some() { sequence.requests.len() } else { at };
         let before = sequence.requests[..end].iter().zip(&trace.answers);
         let before = before.map(|((number, request), answer)| (*number, request.clone(), answer.code)).collect();
-        self.failure = Some(Failure {
+        self.failures.push(Failure {
             seed: sequence.seed,
             before,
             request: request.clone(),
@@ -155,5 +165,8 @@ impl Outcome {
             ours: pair.1,
             position: at,
         });
+        if self.failure.is_none() {
+            self.failure = self.failures.last().cloned();
+        }
     }
 }

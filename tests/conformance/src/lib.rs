@@ -10,16 +10,14 @@
 //! - [`run`] sends one sequence to one subject, [`compare`] puts two runs side by side, [`shrink`] makes a failing
 //!   sequence short, [`report`] tells the story.
 //! - [`garbage`] is the class of sequences whose end state is compared, because a collector works behind them.
-//! - [`real`] starts the real server and takes its controllers out of the way.
+//! - [`real`] starts the real server and takes its controllers out of the way; [`embedded`] makes ours.
 //!
 //! ```no_run
-//! # async fn example(service: kube::Client) -> anyhow::Result<()> {
-//! use tidegate_conformance::{compare::{Plan, compare}, explained, real::Real, subject::ClientSubject};
+//! # async fn example() -> anyhow::Result<()> {
+//! use tidegate_conformance::{compare::{Plan, compare}, embedded::embedded, explained, real::Real};
 //!
 //! let real = Real::start().await?;
-//! let ours = ClientSubject::new("ours", service); // `kube::Client::new(ApiServer::.., "default")`
-//! tidegate_conformance::real::prepare(&ours).await?;
-//! let theirs = real.subject("real").await?;
+//! let (theirs, ours) = (real.subject("real").await?, embedded(false).await?);
 //! real.retire_controllers().await?;
 //! let report = compare(&theirs, &ours, &Plan { rules: explained::rules(), ..Plan::seeds(0..1000) }).await;
 //! assert!(report.is_clean(), "{report}");
@@ -30,6 +28,7 @@
 pub mod bodies;
 pub mod compare;
 pub mod diff;
+pub mod embedded;
 pub mod explained;
 pub mod garbage;
 pub mod generate;

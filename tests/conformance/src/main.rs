@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use tidegate_apiserver::{ApiServer, Options};
 use tidegate_clock::Clock;
 use tidegate_conformance::compare::{Plan, compare};
+use tidegate_conformance::embedded::embedded;
 use tidegate_conformance::explained;
 use tidegate_conformance::garbage;
 use tidegate_conformance::generate;
-use tidegate_conformance::real::{Real, prepare};
+use tidegate_conformance::real::Real;
 use tidegate_conformance::run::run;
 use tidegate_conformance::subject::{ClientSubject, Subject};
 
@@ -43,6 +43,9 @@ struct Cli {
     /// Leave failing sequences as long as they are.
     #[arg(long)]
     no_shrink: bool,
+    /// Print every difference as a line of JSON, also those after the first of a sequence.
+    #[arg(long)]
+    every: bool,
 }
 
 fn say(text: &str) {
@@ -70,18 +73,10 @@ async fn perform(cli: Cli) -> anyhow::Result<bool> {
     clean
 }
 
-/// The in-process API, prepared like the real one. The class of sequences without a garbage collector gets none.
-async fn embedded(collects_garbage: bool) -> anyhow::Result<ClientSubject> {
-    let options = Options { collects_garbage, ..Options::new(Clock::system()) };
-    let client = kube::Client::new(ApiServer::new(options), "default");
-    let ours = ClientSubject::new("ours", client);
-    prepare(&ours).await?;
-    Ok(ours)
-}
-
 async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSubject) -> anyhow::Result<bool> {
     let rules = if cli.against_real { Vec::new() } else { explained::rules() };
-    let plan = Plan { concurrency: cli.concurrency, rules, shrink: !cli.no_shrink, ..Plan::seeds(cli.from..cli.to) };
+    let shrink = !cli.no_shrink && !cli.every;
+    let plan = Plan { concurrency: cli.concurrency, rules, shrink, every: cli.every, ..Plan::seeds(cli.from..cli.to) };
     let clock = Clock::system();
     let began = clock.now();
     let mut report = if cli.garbage {
@@ -101,6 +96,9 @@ async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSub
     }
     if cli.coverage {
         say(&report.coverage());
+    }
+    if cli.every {
+        report.every.iter().for_each(|failure| say(&failure.to_json().to_string()));
     }
     say(&report.to_string());
     let seconds = clock.now().duration_since(began).as_secs_f64();

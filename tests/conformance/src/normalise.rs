@@ -2,7 +2,8 @@
 //! name suffixes, addresses and ports that a server chooses, continue tokens, and resource versions, which become
 //! their rank among those seen so far (so that "unchanged" and "bumped" are still compared). Of managed fields the
 //! managers, operations and subresources are kept. Messages that quote a whole object or draw a picture of two lose the
-//! quote. Nothing else is touched.
+//! quote. Events that the real server writes about its own bookkeeping, whenever it gets to it, are left out. Nothing
+//! else is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -63,7 +64,7 @@ impl Normaliser {
         for event in events {
             let meta = &event["object"]["metadata"];
             let ends = &meta["annotations"]["k8s.io/initial-events-end"];
-            if event["type"] == "BOOKMARK" && ends.is_null() {
+            if event["type"] == "BOOKMARK" && ends.is_null() || is_bookkeeping(&event["object"]) {
                 continue;
             }
             let name = meta["name"].as_str().map_or_else(|| event["type"].to_string(), |name| self.text(name));
@@ -111,7 +112,10 @@ impl Normaliser {
                 Value::from("<port>")
             }
             Value::Array(items) if key == "managedFields" => managers(items),
-            Value::Array(items) => items.iter().map(|item| self.value(key, item)).collect(),
+            Value::Array(items) => {
+                let told = items.iter().filter(|item| !is_bookkeeping(item));
+                told.map(|item| self.value(key, item)).collect()
+            }
             Value::Object(fields) if key == "metadata" => self.meta(fields),
             Value::Object(fields) => {
                 let replaced = fields.iter().map(|(name, field)| {
@@ -197,9 +201,11 @@ impl Normaliser {
         if text.contains("failed to allocate IP") {
             return chosen_address().replace_all(&text, "<IPv4>").into_owned();
         }
-        // The rest of such a message is a picture of two Go structs side by side, drawn differently every time.
-        match text.find("\n\u{a0}").or_else(|| text.find("\n  core.")).or_else(|| text.find("\n  ")) {
-            Some(end) if text.contains("Forbidden: ") => format!("{}<picture>", &text[..end]),
+        // The rest of such a message is a picture of two Go structs side by side, drawn differently every time; the
+        // in-process API draws none.
+        let picture = ["\n@@", "\n\u{a0}", "\n  core.", "\n  "].iter().find_map(|start| text.find(start));
+        match picture {
+            Some(end) if text.contains("Forbidden: ") => text[..end].to_owned(),
             _ => text,
         }
     }
@@ -227,6 +233,11 @@ fn sort_causes(body: &mut Value) {
 fn chosen_address() -> &'static Regex {
     static PATTERN: OnceLock<Regex> = OnceLock::new();
     PATTERN.get_or_init(|| Regex::new(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+").expect("the pattern is a constant"))
+}
+
+/// Kubernetes Events of the loop that repairs the addresses of services.
+fn is_bookkeeping(object: &Value) -> bool {
+    object["action"] == "ClusterIPAllocation"
 }
 
 /// Objects have a uid; lists, bookmarks and statuses do not.

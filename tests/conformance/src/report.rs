@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::compare::Outcome;
 use crate::diff::Difference;
@@ -61,6 +61,8 @@ pub struct Report {
     pub explained: Vec<(Rule, u64)>,
     /// Failures by signature, with how many there were; the shortest is kept.
     pub failures: BTreeMap<String, (u64, Failure)>,
+    /// Every difference, in the order they were found; only as many as the plan asked for.
+    pub every: Vec<Failure>,
     /// Flags to repeat when a sequence is replayed.
     pub flags: String,
     /// How often each topic was answered with each code by the real server.
@@ -83,6 +85,7 @@ impl Report {
         for seen in outcome.seen {
             *self.topics.entry(seen).or_default() += 1;
         }
+        self.every.extend(outcome.failures);
         let Some(failure) = outcome.failure else {
             self.passed += 1;
             return;
@@ -133,6 +136,23 @@ fn cut(text: String) -> String {
 
 fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "(absent)".to_owned(), |value| cut(value.to_string()))
+}
+
+impl Failure {
+    /// All of it in one line of JSON, for other programs.
+    pub fn to_json(&self) -> Value {
+        let sent = self.sent.as_ref();
+        let differences: Vec<Value> = self
+            .differences
+            .iter()
+            .map(|difference| json!({"at": difference.pointer, "real": difference.real, "ours": difference.ours}))
+            .collect();
+        json!({
+            "seed": self.seed, "position": self.position, "topic": self.request.topic,
+            "resource": self.request.resource, "line": self.request.line(), "differences": differences,
+            "sent": sent.map(|sent| String::from_utf8_lossy(&sent.body)), "real": self.real, "ours": self.ours,
+        })
+    }
 }
 
 impl fmt::Display for Failure {

@@ -31,7 +31,7 @@ pub async fn shrink<R: Subject, O: Subject>(
         }
         let shorter = sequence.without(&[at]);
         tries += 1;
-        let outcome = one(real, ours, &shorter, rules).await;
+        let outcome = one(real, ours, &shorter, rules, false).await;
         if let Some(smaller) = outcome.failure.filter(|smaller| smaller.signature() == failure.signature()) {
             failure = smaller;
             sequence = shorter;

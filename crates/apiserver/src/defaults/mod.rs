@@ -2,40 +2,41 @@
 
 mod network;
 mod pod;
+mod service;
 mod workload;
+
+pub(crate) use service::without_choices;
 
 use serde_json::{Map, Value, json};
 
 use crate::encoding::base64;
-use crate::object::{at, child_mut, default_to, list, map_mut, meta_mut, name, text};
+use crate::object::{at, child_mut, default_to, map_mut, meta_mut, name, text};
 use crate::state::State;
 
 /// Fills in the defaults of a built-in object; `old` is what it replaces.
-pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option<&Value>) {
+pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option<&Value>, subresource: &str) {
     match id {
         "namespaces" => namespace(object, old.is_none()),
-        "pods" => pod::pod(object),
-        "services" => network::service(state, object, old),
+        "pods" => pod::pod(object, old.is_none()),
+        "services" => service::service(state, object, old, subresource),
         "endpoints" => network::endpoints(object),
         "endpointslices.discovery.k8s.io" => network::endpoint_slice(object),
-        "ingresses.networking.k8s.io" => network::ingress(object),
         "secrets" => secret(object),
-        "events" => event(object),
         "nodes" => node(object, old.is_none()),
         "deployments.apps" => workload::deployment(object),
         "replicasets.apps" => workload::replica_set(object),
         "statefulsets.apps" => workload::stateful_set(object),
         "daemonsets.apps" => workload::daemon_set(object),
-        "jobs.batch" => workload::job(object),
-        "poddisruptionbudgets.policy" => workload::disruption_budget(object),
+        "jobs.batch" => workload::job(object, old.is_none()),
         "horizontalpodautoscalers.autoscaling" => workload::autoscaler(object),
-        "leases.coordination.k8s.io" => drop(child_mut(object, &["spec"])),
-        "roles.rbac.authorization.k8s.io" | "clusterroles.rbac.authorization.k8s.io" => role(object),
         "rolebindings.rbac.authorization.k8s.io" | "clusterrolebindings.rbac.authorization.k8s.io" => binding(object),
         crate::crd::DEFINITIONS => crate::crd::defaults(object, old),
         _ => {}
     }
     tidy_metadata(object);
+    if let Some(resource) = state.registry.by_id(id) {
+        crate::typed::shape(&resource, object);
+    }
 }
 
 /// Removes nulls in maps, which typed kinds cannot tell from absence.
@@ -65,13 +66,6 @@ fn tidy_metadata(object: &mut Value) {
     }
 }
 
-/// `null` fields that the typed kinds print even when empty.
-fn show_null(map: &mut Map<String, Value>, fields: &[&str]) {
-    for field in fields {
-        map.entry(*field).or_insert(Value::Null);
-    }
-}
-
 fn namespace(object: &mut Value, new: bool) {
     let own = name(object).to_owned();
     child_mut(object, &["metadata", "labels"]).insert("kubernetes.io/metadata.name".to_owned(), json!(own));
@@ -92,42 +86,10 @@ fn secret(object: &mut Value) {
     }
 }
 
-fn event(object: &mut Value) {
-    let map = map_mut(object);
-    default_to(map, "involvedObject", json!({}));
-    default_to(map, "source", json!({}));
-    default_to(map, "reportingComponent", "");
-    default_to(map, "reportingInstance", "");
-    show_null(map, &["firstTimestamp", "lastTimestamp", "eventTime"]);
-}
-
 fn node(object: &mut Value, new: bool) {
     let spec = child_mut(object, &["spec"]);
     if new && !spec.contains_key("taints") {
         spec.insert("taints".to_owned(), json!([{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]));
-    }
-    let status = child_mut(object, &["status"]);
-    default_to(status, "daemonEndpoints", json!({"kubeletEndpoint": {"Port": 0}}));
-    let info = child_mut(object, &["status", "nodeInfo"]);
-    for field in [
-        "machineID",
-        "systemUUID",
-        "bootID",
-        "kernelVersion",
-        "osImage",
-        "containerRuntimeVersion",
-        "kubeletVersion",
-        "kubeProxyVersion",
-        "operatingSystem",
-        "architecture",
-    ] {
-        default_to(info, field, "");
-    }
-}
-
-fn role(object: &mut Value) {
-    if list(object, &["rules"]).is_empty() {
-        map_mut(object).insert("rules".to_owned(), Value::Null);
     }
 }
 

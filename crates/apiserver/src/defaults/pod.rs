@@ -6,12 +6,16 @@ use super::each;
 use crate::object::{at, child_mut, default_to, list, map_mut, text};
 
 /// Everything a pod gets, including what admission adds to it.
-pub(super) fn pod(object: &mut Value) {
+pub(super) fn pod(object: &mut Value, new: bool) {
     spec(object, &["spec"]);
     let map = child_mut(object, &["spec"]);
     default_to(map, "enableServiceLinks", true);
     default_to(map, "preemptionPolicy", "PreemptLowerPriority");
     default_to(map, "priority", 0);
+    // What cannot be waited for is as good as the shortest wait.
+    if map.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|s| new && s < 0) {
+        map.insert("terminationGracePeriodSeconds".to_owned(), json!(1));
+    }
     tolerate_node_troubles(map);
     requests_from_limits(object);
     let class = quality(object);
@@ -21,9 +25,6 @@ pub(super) fn pod(object: &mut Value) {
     if let Some(ip) = status.get("podIP").cloned() {
         default_to(status, "podIPs", json!([{"ip": ip}]));
     }
-    each(object, &["status"], "conditions", |condition| {
-        super::show_null(map_mut(condition), &["lastProbeTime", "lastTransitionTime"]);
-    });
 }
 
 /// Pods stay five minutes on a node that is in trouble.

@@ -1,15 +1,13 @@
 //! Defaults of workloads and of what governs them.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::pod::spec as pod_spec;
-use super::{each, show_null};
-use crate::object::{at, child_mut, default_to, map_mut, name, text, uid};
+use crate::object::{at, child_mut, default_to, name, uid};
 
 const TEMPLATE: [&str; 3] = ["spec", "template", "spec"];
 
 fn template(object: &mut Value) {
-    child_mut(object, &["spec", "template", "metadata"]);
     pod_spec(object, &TEMPLATE);
 }
 
@@ -26,26 +24,17 @@ pub(super) fn deployment(object: &mut Value) {
         default_to(rolling, "maxUnavailable", "25%");
         default_to(rolling, "maxSurge", "25%");
     }
-    child_mut(object, &["status"]);
-    each(object, &["status"], "conditions", |condition| {
-        show_null(map_mut(condition), &["lastUpdateTime", "lastTransitionTime"]);
-    });
 }
 
 pub(super) fn replica_set(object: &mut Value) {
     template(object);
     default_to(child_mut(object, &["spec"]), "replicas", 1);
-    default_to(child_mut(object, &["status"]), "replicas", 0);
-    each(object, &["status"], "conditions", |condition| {
-        show_null(map_mut(condition), &["lastTransitionTime"]);
-    });
 }
 
 pub(super) fn stateful_set(object: &mut Value) {
     template(object);
     let spec = child_mut(object, &["spec"]);
     default_to(spec, "replicas", 1);
-    default_to(spec, "serviceName", "");
     default_to(spec, "podManagementPolicy", "OrderedReady");
     default_to(spec, "revisionHistoryLimit", 10);
     let retention = json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
@@ -55,9 +44,6 @@ pub(super) fn stateful_set(object: &mut Value) {
     if strategy.get("type") == Some(&json!("RollingUpdate")) {
         default_to(child_mut(object, &["spec", "updateStrategy", "rollingUpdate"]), "partition", 0);
     }
-    let status = child_mut(object, &["status"]);
-    default_to(status, "replicas", 0);
-    default_to(status, "availableReplicas", 0);
 }
 
 pub(super) fn daemon_set(object: &mut Value) {
@@ -70,13 +56,9 @@ pub(super) fn daemon_set(object: &mut Value) {
         default_to(rolling, "maxUnavailable", 1);
         default_to(rolling, "maxSurge", 0);
     }
-    let status = child_mut(object, &["status"]);
-    for field in ["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"] {
-        default_to(status, field, 0);
-    }
 }
 
-pub(super) fn job(object: &mut Value) {
+pub(super) fn job(object: &mut Value, new: bool) {
     template(object);
     let spec = child_mut(object, &["spec"]);
     if spec.get("completions").is_none() && spec.get("parallelism").is_none() {
@@ -90,35 +72,30 @@ pub(super) fn job(object: &mut Value) {
     let replacement = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
     default_to(spec, "podReplacementPolicy", replacement);
     let manual = spec.get("manualSelector") == Some(&json!(true));
-    if !manual {
+    if at(object, &["metadata", "labels"]).and_then(Value::as_object).is_none_or(Map::is_empty)
+        && let Some(labels) = at(object, &["spec", "template", "metadata", "labels"]).cloned()
+    {
+        child_mut(object, &["metadata"]).insert("labels".to_owned(), labels);
+    }
+    if new && !manual {
         own_labels(object);
     }
-    child_mut(object, &["status"]);
 }
 
 /// A job selects its pods by its own uid.
 fn own_labels(object: &mut Value) {
     let (uid, name) = (uid(object).to_owned(), name(object).to_owned());
-    for path in [&["spec", "template", "metadata", "labels"][..], &["metadata", "labels"]] {
-        let already = at(object, path).is_some_and(|labels| text(labels, &["job-name"]) == name);
-        if already && path[0] == "metadata" || at(object, path).and_then(|l| l.get("controller-uid")).is_some() {
-            continue;
-        }
-        let labels = child_mut(object, path);
-        labels.insert("batch.kubernetes.io/controller-uid".to_owned(), json!(uid));
-        labels.insert("batch.kubernetes.io/job-name".to_owned(), json!(name));
-        labels.insert("controller-uid".to_owned(), json!(uid));
-        labels.insert("job-name".to_owned(), json!(name));
+    let labels = child_mut(object, &["spec", "template", "metadata", "labels"]);
+    for (key, value) in [
+        ("batch.kubernetes.io/controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ] {
+        labels.insert(key.to_owned(), json!(value));
     }
-    let spec = child_mut(object, &["spec"]);
-    default_to(spec, "selector", json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}));
-}
-
-pub(super) fn disruption_budget(object: &mut Value) {
-    let status = child_mut(object, &["status"]);
-    for field in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
-        default_to(status, field, 0);
-    }
+    let selected = child_mut(object, &["spec", "selector", "matchLabels"]);
+    selected.insert("batch.kubernetes.io/controller-uid".to_owned(), json!(uid));
 }
 
 pub(super) fn autoscaler(object: &mut Value) {
@@ -126,7 +103,19 @@ pub(super) fn autoscaler(object: &mut Value) {
     default_to(spec, "minReplicas", 1);
     let target = json!({"type": "Utilization", "averageUtilization": 80});
     default_to(spec, "metrics", json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]));
-    let status = child_mut(object, &["status"]);
-    default_to(status, "desiredReplicas", 0);
-    status.entry("currentMetrics").or_insert(Value::Null);
+    if spec.get("behavior").is_some() {
+        behaviour(object);
+    }
+}
+
+/// Both sides of a behaviour get policies once one of them is described.
+fn behaviour(object: &mut Value) {
+    let percent = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
+    let up = child_mut(object, &["spec", "behavior", "scaleUp"]);
+    default_to(up, "stabilizationWindowSeconds", 0);
+    default_to(up, "selectPolicy", "Max");
+    default_to(up, "policies", json!([{"type": "Pods", "value": 4, "periodSeconds": 15}, percent]));
+    let down = child_mut(object, &["spec", "behavior", "scaleDown"]);
+    default_to(down, "selectPolicy", "Max");
+    default_to(down, "policies", json!([percent]));
 }

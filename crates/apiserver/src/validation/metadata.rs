@@ -9,29 +9,94 @@ use crate::object::{at, finalizers, is_terminating, list, name, text};
 use crate::registry::Resource;
 use crate::status::Cause;
 
-/// What is wrong with the metadata of an object.
-pub(crate) fn metadata(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    if old.is_none() {
-        check_name(resource, object, &mut causes);
+/// How often the real server looks at the metadata of an updated object. It reports what it finds each time.
+struct Looks {
+    /// As at a change: what may not be changed, and keys and owners.
+    changes: usize,
+    /// As at a new object: keys, owners and finalizers.
+    contents: usize,
+    /// Whether finalizers are those of a built-in kind.
+    finalizers: usize,
+}
+
+impl Looks {
+    fn at(resource: &Resource, subresource: &str) -> Self {
+        let (changes, contents, finalizers) = match resource.id.as_str() {
+            _ if resource.custom.is_some() => (2, 1, 0),
+            "events" | "poddisruptionbudgets.policy" => (1, 1, 0),
+            "leases.coordination.k8s.io" => (2, 1, 0),
+            "endpointslices.discovery.k8s.io" => (1, 2, 1),
+            "services"
+            | "deployments.apps"
+            | "replicasets.apps"
+            | "statefulsets.apps"
+            | "daemonsets.apps"
+            | "horizontalpodautoscalers.autoscaling" => (2, 1, 1),
+            _ if !subresource.is_empty() => (2, 1, 1),
+            _ => (2, 2, 2),
+        };
+        Self { changes, contents, finalizers }
     }
-    check_keys(object, &mut causes);
-    check_finalizers(object, &mut causes);
-    check_owners(object, &mut causes);
-    if let Some(old) = old {
-        check_immutable(object, old, &mut causes);
+
+    fn at_new(resource: &Resource) -> Self {
+        let loose =
+            matches!(resource.id.as_str(), "events" | "poddisruptionbudgets.policy" | "leases.coordination.k8s.io");
+        Self { changes: 0, contents: 1, finalizers: usize::from(!loose && resource.custom.is_none()) }
+    }
+}
+
+/// What is wrong with the metadata of an object.
+pub(crate) fn metadata(resource: &Resource, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let looks = match old {
+        Some(_) => Looks::at(resource, subresource),
+        None => {
+            check_name(resource, object, &mut causes);
+            Looks::at_new(resource)
+        }
+    };
+    for _ in 0..looks.changes {
+        if let Some(old) = old {
+            check_immutable(object, old, &mut causes);
+        }
+        check_keys(object, &mut causes);
+        check_owners(object, &mut causes);
+    }
+    for _ in 0..looks.contents {
+        check_keys(object, &mut causes);
+        check_owners(object, &mut causes);
+        check_finalizers(object, &mut causes);
+    }
+    for _ in 0..looks.finalizers {
+        check_known_finalizers(object, &mut causes);
     }
     causes
 }
 
 fn check_name(resource: &Resource, object: &Value, causes: &mut Vec<Cause>) {
-    let own = name(object);
-    let problems = match resource.id.as_str() {
-        _ if resource.group == "rbac.authorization.k8s.io" => path_segment_problems(own),
-        "namespaces" | "services" => label_problems(own),
-        _ => subdomain_problems(own),
+    let problems = |name: &str| match resource.id.as_str() {
+        "events" | "poddisruptionbudgets.policy" => path_segment_problems(name),
+        _ if resource.group == "rbac.authorization.k8s.io" => path_segment_problems(name),
+        "namespaces" | "services" | "statefulsets.apps" => label_problems(name),
+        _ => subdomain_problems(name),
     };
-    causes.extend(problems.iter().map(|text| Cause::invalid("metadata.name", &json!(own), text)));
+    let prefix = text(object, &["metadata", "generateName"]);
+    if !prefix.is_empty() {
+        // What is appended makes a dash at the end right.
+        let complete = if prefix.len() > 1 && prefix.ends_with('-') {
+            prefix.chars().take(prefix.chars().count() - 2).chain(['a']).collect()
+        } else {
+            prefix.to_owned()
+        };
+        let found = problems(&complete);
+        causes.extend(found.iter().map(|text| Cause::invalid("metadata.generateName", &json!(prefix), text)));
+    }
+    let own = name(object);
+    if own.is_empty() {
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+        return;
+    }
+    causes.extend(problems(own).iter().map(|text| Cause::invalid("metadata.name", &json!(own), text)));
 }
 
 fn check_keys(object: &Value, causes: &mut Vec<Cause>) {
@@ -61,13 +126,9 @@ fn check_keys(object: &Value, causes: &mut Vec<Cause>) {
 
 fn check_finalizers(object: &Value, causes: &mut Vec<Cause>) {
     let names = finalizers(object);
-    for (index, finalizer) in names.iter().enumerate() {
-        let field = format!("metadata.finalizers[{index}]");
+    for finalizer in &names {
         if let Some(text) = qualified_name_problem(finalizer) {
-            causes.push(Cause::invalid(field, &json!(finalizer), &text));
-        } else if !finalizer.contains('/') && !is_standard(finalizer) {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid(field, &json!(finalizer), text));
+            causes.push(Cause::invalid("metadata.finalizers", &json!(finalizer), &text));
         }
     }
     if names.contains(&"orphan") && names.contains(&"foregroundDeletion") {
@@ -76,7 +137,17 @@ fn check_finalizers(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn is_standard(finalizer: &str) -> bool {
+/// Finalizers of built-in kinds carry a domain, but for the few that Kubernetes itself uses.
+fn check_known_finalizers(object: &Value, causes: &mut Vec<Cause>) {
+    for (index, finalizer) in finalizers(object).iter().enumerate() {
+        if !finalizer.contains('/') && !is_standard(finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            causes.push(Cause::invalid(format!("metadata.finalizers[{index}]"), &json!(finalizer), text));
+        }
+    }
+}
+
+pub(crate) fn is_standard(finalizer: &str) -> bool {
     matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion") || finalizer == crate::crd::CLEANUP
 }
 
@@ -93,6 +164,12 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid(field(part), &json!(""), word));
             }
         }
+        if text(owner, &["apiVersion"]) == "v1" && text(owner, &["kind"]) == "Event" {
+            let shown = crate::typed::print("OwnerReference", owner);
+            let message = format!("Invalid value: {shown}: /v1, Kind=Event is disallowed from being an owner");
+            let (reason, field) = ("FieldValueInvalid".to_owned(), "metadata.ownerReferences".to_owned());
+            causes.push(Cause { reason, message, field });
+        }
         controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
     }
     if controllers > 1 {
@@ -103,12 +180,12 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn check_immutable(object: &Value, old: &Value, causes: &mut Vec<Cause>) {
-    let field = "metadata.uid";
-    let (new_uid, old_uid) = (text(object, &["metadata", "uid"]), text(old, &["metadata", "uid"]));
-    if new_uid != old_uid {
-        // The real server checks twice, and reports twice.
-        causes.push(Cause::invalid(field, &json!(new_uid), "field is immutable"));
-        causes.push(Cause::invalid(field, &json!(new_uid), "field is immutable"));
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let (new, old) = (at(object, &["metadata", field]), at(old, &["metadata", field]));
+        if new != old {
+            let shown = new.cloned().unwrap_or_default();
+            causes.push(Cause::invalid(format!("metadata.{field}"), &shown, "field is immutable"));
+        }
     }
     if is_terminating(old) {
         let before = finalizers(old);
@@ -119,7 +196,6 @@ fn check_immutable(object: &Value, old: &Value, causes: &mut Vec<Cause>) {
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
                 shown.join(", ")
             );
-            causes.push(Cause::forbidden("metadata.finalizers", &text));
             causes.push(Cause::forbidden("metadata.finalizers", &text));
         }
     }

@@ -2,106 +2,100 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::names::label_problems;
-use crate::object::{at, child_mut, list, map_mut, text};
-use crate::status::Cause;
-
-const UPDATABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
-    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
-    tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+use super::container::{Surroundings, container};
+use super::names::subdomain_problems;
+use super::pod_update;
+use super::rules::Findings;
+use crate::object::{at, list, number, text};
 
 /// What is wrong with a pod.
-pub(super) fn pod(object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    spec(object, &["spec"], "spec", &mut causes);
+pub(super) fn pod(object: &Value, old: Option<&Value>, found: &mut Findings) {
+    spec(object, &["spec"], "spec", found);
     if let Some(old) = old {
-        if frozen(object) != frozen(old) {
-            causes.push(Cause::forbidden("spec", UPDATABLE));
-        }
-        let before = list(old, &["spec", "tolerations"]);
-        let after = list(object, &["spec", "tolerations"]);
-        if before.iter().any(|t| !after.contains(t)) {
-            let text = "existing toleration can not be modified except its tolerationSeconds";
-            causes.push(Cause::forbidden("spec.tolerations", text));
-        }
+        pod_update::update(object, old, found);
     }
-    causes
 }
 
-/// The part of a spec that never changes. A gated pod may still be given a node, which binding does elsewhere.
-fn frozen(pod: &Value) -> Value {
-    let mut copy = pod.get("spec").cloned().unwrap_or_default();
-    let map = map_mut(&mut copy);
-    for field in ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"] {
-        map.remove(field);
-    }
-    for field in ["containers", "initContainers"] {
-        if let Some(Value::Array(containers)) = child_mut(&mut copy, &[]).get_mut(field) {
-            containers.iter_mut().for_each(|c| drop(map_mut(c).remove("image")));
-        }
-    }
-    copy
+/// What is wrong with a pod template at `spec.template`.
+pub(super) fn template(object: &Value, found: &mut Findings) {
+    let path = ["spec", "template"];
+    let metadata = |name: &str| at(object, &["spec", "template", "metadata", name]);
+    found.labels("spec.template.labels", metadata("labels"));
+    found.annotations("spec.template.annotations", metadata("annotations"));
+    spec(object, &[path[0], path[1], "spec"], "spec.template.spec", found);
 }
 
 /// What is wrong with a pod spec at a path.
-pub(super) fn spec(object: &Value, path: &[&str], field: &str, causes: &mut Vec<Cause>) {
+fn spec(object: &Value, path: &[&str], field: &str, found: &mut Findings) {
     let empty = json!({});
     let spec = at(object, path).unwrap_or(&empty);
+    let volumes = volumes(list(spec, &["volumes"]), field, found);
     let mut names = BTreeSet::new();
-    for (kind, required) in [("initContainers", false), ("containers", true)] {
+    for kind in ["containers", "initContainers"] {
         let containers = list(spec, &[kind]);
-        if containers.is_empty() && required {
-            causes.push(Cause::required(format!("{field}.{kind}"), ""));
+        if containers.is_empty() && kind == "containers" {
+            found.required(format!("{field}.{kind}"));
         }
-        for (index, container) in containers.iter().enumerate() {
-            check_container(container, &format!("{field}.{kind}[{index}]"), &mut names, causes);
+        let around = Surroundings { volumes: volumes.clone(), init: kind == "initContainers" };
+        for (index, one) in containers.iter().enumerate() {
+            let field = format!("{field}.{kind}[{index}]");
+            container(one, &field, &around, found);
+            let name = text(one, &["name"]);
+            if !name.is_empty() && !names.insert(name) {
+                found.duplicate(format!("{field}.name"), name);
+            }
         }
     }
-    check_choice(spec, field, "restartPolicy", &["Always", "OnFailure", "Never"], causes);
-    check_choice(spec, field, "dnsPolicy", &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"], causes);
-    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|s| s < 0) {
-        let value = &spec["terminationGracePeriodSeconds"];
-        let text = "must be greater than or equal to 0";
-        causes.push(Cause::invalid(format!("{field}.terminationGracePeriodSeconds"), value, text));
+    let policies = ["Always", "OnFailure", "Never"];
+    found.choice(&format!("{field}.restartPolicy"), text(spec, &["restartPolicy"]), &policies);
+    let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    found.choice(&format!("{field}.dnsPolicy"), text(spec, &["dnsPolicy"]), &policies);
+    found.labels(&format!("{field}.nodeSelector"), spec.get("nodeSelector"));
+    for name in ["nodeName", "serviceAccountName"] {
+        let value = text(spec, &[name]);
+        if !value.is_empty() {
+            found.problems(&format!("{field}.{name}"), value, subdomain_problems(value));
+        }
     }
+    if let Some(seconds) = number(spec, &["activeDeadlineSeconds"]).filter(|s| !(1..=2_147_483_647).contains(s)) {
+        found.invalid(format!("{field}.activeDeadlineSeconds"), seconds, "must be between 1 and 2147483647, inclusive");
+    }
+    tolerations(list(spec, &["tolerations"]), field, found);
 }
 
-fn check_choice(spec: &Value, field: &str, name: &str, allowed: &[&str], causes: &mut Vec<Cause>) {
-    let value = text(spec, &[name]);
-    if !allowed.contains(&value) {
-        causes.push(Cause::unsupported(format!("{field}.{name}"), &json!(value), allowed));
-    }
-}
-
-fn check_container(container: &Value, field: &str, names: &mut BTreeSet<String>, causes: &mut Vec<Cause>) {
-    let name = text(container, &["name"]);
-    if name.is_empty() {
-        causes.push(Cause::required(format!("{field}.name"), ""));
-    } else {
-        let problems = label_problems(name);
-        causes.extend(problems.iter().map(|text| Cause::invalid(format!("{field}.name"), &json!(name), text)));
-    }
-    if text(container, &["image"]).is_empty() {
-        causes.push(Cause::required(format!("{field}.image"), ""));
-    }
-    for (index, port) in list(container, &["ports"]).iter().enumerate() {
-        let number = port.get("containerPort").and_then(Value::as_i64).unwrap_or(0);
-        let place = format!("{field}.ports[{index}].containerPort");
-        if number == 0 {
-            causes.push(Cause::required(place, ""));
-        } else if !(1..=65_535).contains(&number) {
-            causes.push(Cause::invalid(place, &json!(number), "must be between 1 and 65535, inclusive"));
+fn volumes<'a>(volumes: &'a [Value], field: &str, found: &mut Findings) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    for (index, volume) in volumes.iter().enumerate() {
+        let field = format!("{field}.volumes[{index}]");
+        let name = text(volume, &["name"]);
+        if name.is_empty() {
+            found.required(format!("{field}.name"));
+        } else {
+            found.label(&format!("{field}.name"), name);
+            if !names.insert(name) {
+                found.duplicate(format!("{field}.name"), name);
+            }
+        }
+        let sources = volume.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "name");
+        for more in sources.skip(1) {
+            found.forbidden(format!("{field}.{more}"), "may not specify more than 1 volume type");
         }
     }
-    if !name.is_empty() && !names.insert(name.to_owned()) {
-        let message = format!("Duplicate value: {name:?}");
-        causes.push(Cause { reason: "FieldValueDuplicate".to_owned(), message, field: format!("{field}.name") });
-    }
-    let policy = text(container, &["imagePullPolicy"]);
-    let allowed = ["Always", "IfNotPresent", "Never"];
-    if !allowed.contains(&policy) {
-        causes.push(Cause::unsupported(format!("{field}.imagePullPolicy"), &json!(policy), &allowed));
+    names
+}
+
+fn tolerations(tolerations: &[Value], field: &str, found: &mut Findings) {
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let field = format!("{field}.tolerations[{index}].operator");
+        let value = text(toleration, &["value"]);
+        match text(toleration, &["operator"]) {
+            "Exists" if !value.is_empty() => {
+                found.invalid(field, value, "value must be empty when `operator` is 'Exists'");
+            }
+            "" | "Equal" | "Exists" => {}
+            other => found.choice(&field, other, &["Equal", "Exists"]),
+        }
     }
 }

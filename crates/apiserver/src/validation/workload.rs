@@ -1,91 +1,160 @@
-//! Rules for workloads and what governs them.
+//! Rules for deployments, replica sets, stateful sets and daemon sets.
 
 use serde_json::{Value, json};
 
 use super::pod;
+use super::rules::Findings;
 use crate::object::{at, number, text};
 use crate::selector::LabelSelector;
-use crate::status::Cause;
 
-fn non_negative(object: &Value, path: &[&str], causes: &mut Vec<Cause>) {
-    if let Some(value) = number(object, path).filter(|n| *n < 0) {
-        causes.push(Cause::invalid(path.join("."), &json!(value), "must be greater than or equal to 0"));
-    }
-}
-
-/// Deployments, replica sets, stateful sets, daemon sets.
-pub(super) fn workload(kind: &str, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    non_negative(object, &["spec", "replicas"], &mut causes);
-    check_selector(object, kind, &mut causes);
-    pod::spec(object, &["spec", "template", "spec"], "spec.template.spec", &mut causes);
+/// A workload of this kind.
+pub(super) fn workload(kind: &str, object: &Value, old: Option<&Value>, found: &mut Findings) {
+    let empty = json!({});
+    let spec = object.get("spec").unwrap_or(&empty);
+    found.not_negative(spec, "spec", &["replicas", "minReadySeconds"]);
+    selector(object, kind, found);
+    pod::template(object, found);
     let policy = text(object, &["spec", "template", "spec", "restartPolicy"]);
-    if matches!(policy, "OnFailure" | "Never") {
-        let field = "spec.template.spec.restartPolicy";
-        causes.push(Cause::unsupported(field, &json!(policy), &["Always"]));
+    found.choice("spec.template.spec.restartPolicy", policy, &["Always"]);
+    if at(object, &["spec", "template", "spec", "activeDeadlineSeconds"]).is_some() {
+        // A deployment is refused in the words of the sets it makes.
+        let named = if kind == "Deployment" { "ReplicaSet" } else { kind };
+        let why = format!("activeDeadlineSeconds in {named} is not Supported");
+        found.forbidden("spec.template.spec.activeDeadlineSeconds", &why);
     }
-    if kind == "Deployment" {
-        check_strategy(object, &mut causes);
+    match kind {
+        "Deployment" => deployment(spec, found),
+        "StatefulSet" => stateful_set(spec, found),
+        _ => {}
     }
-    non_negative(object, &["spec", "minReadySeconds"], &mut causes);
-    non_negative(object, &["spec", "revisionHistoryLimit"], &mut causes);
     if let Some(old) = old {
-        immutable(object, old, &["spec", "selector"], &mut causes);
-        if kind == "StatefulSet" {
-            stateful_set_update(object, old, &mut causes);
+        match kind {
+            "StatefulSet" => stateful_set_update(object, old, found),
+            _ => immutable(object, old, &["spec", "selector"], found),
         }
     }
-    causes
+    status(kind, object, found);
 }
 
-fn check_strategy(object: &Value, causes: &mut Vec<Cause>) {
-    let kind = text(object, &["spec", "strategy", "type"]);
-    if matches!(kind, "Recreate" | "RollingUpdate") {
-        return;
+fn deployment(spec: &Value, found: &mut Findings) {
+    found.not_negative(spec, "spec", &["revisionHistoryLimit", "progressDeadlineSeconds"]);
+    let ready = number(spec, &["minReadySeconds"]).unwrap_or(0);
+    if let Some(deadline) = number(spec, &["progressDeadlineSeconds"]).filter(|d| *d <= ready) {
+        found.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds");
     }
-    // The real server prints its internal struct here.
-    let message = format!(
-        "Unsupported value: {{\"Type\":{kind:?},\"RollingUpdate\":null}}: supported values: \"Recreate\", \"RollingUpdate\""
-    );
-    let field = "spec.strategy".to_owned();
-    causes.push(Cause { reason: "FieldValueNotSupported".to_owned(), message, field });
-}
-
-fn check_selector(object: &Value, kind: &str, causes: &mut Vec<Cause>) {
-    let selector = at(object, &["spec", "selector"]);
-    let is_empty = selector.is_some_and(|s| LabelSelector::of_object(s).is_empty());
-    match selector {
-        None => causes.push(Cause::required("spec.selector", "")),
-        Some(shown) if is_empty => {
-            let word = match kind {
-                "StatefulSet" => "statefulset",
-                "DaemonSet" => "daemonset",
-                _ => "deployment",
-            };
-            let text = format!("empty selector is invalid for {word}");
-            causes.push(Cause::invalid("spec.selector", shown, &text));
-            return;
+    let rolling = at(spec, &["strategy", "rollingUpdate"]);
+    match text(spec, &["strategy", "type"]) {
+        "Recreate" => {
+            if rolling.is_some() {
+                let why = "may not be specified when strategy `type` is 'Recreate'";
+                found.forbidden("spec.strategy.rollingUpdate", why);
+            }
         }
-        Some(_) => {}
+        "RollingUpdate" => rolling_update(rolling.unwrap_or(&json!({})), found),
+        // The real server prints its internal structure here, in the order of its fields.
+        other => {
+            let part = |name: &str| rolling.and_then(|r| r.get(name)).cloned().unwrap_or(json!(0));
+            let rolling = rolling.map_or("null".to_owned(), |_| {
+                format!("{{\"MaxUnavailable\":{},\"MaxSurge\":{}}}", part("maxUnavailable"), part("maxSurge"))
+            });
+            let shown = format!("{{\"Type\":{other:?},\"RollingUpdate\":{rolling}}}");
+            let message = format!("Unsupported value: {shown}: supported values: \"Recreate\", \"RollingUpdate\"");
+            let (reason, field) = ("FieldValueNotSupported".to_owned(), "spec.strategy".to_owned());
+            found.0.push(crate::status::Cause { reason, message, field });
+        }
     }
+}
+
+fn rolling_update(rolling: &Value, found: &mut Findings) {
+    let zero = json!(0);
+    let part = |name: &str| rolling.get(name).unwrap_or(&zero);
+    for name in ["maxUnavailable", "maxSurge"] {
+        found.count_or_percent(&format!("spec.strategy.rollingUpdate.{name}"), part(name));
+    }
+    let field = "spec.strategy.rollingUpdate.maxUnavailable";
+    let is_zero = |value: &Value| *value == json!(0) || *value == json!("0%");
+    if is_zero(part("maxUnavailable")) && is_zero(part("maxSurge")) {
+        found.invalid(field, part("maxUnavailable").clone(), "may not be 0 when `maxSurge` is 0");
+    }
+    found.at_most_all(field, part("maxUnavailable"));
+}
+
+fn stateful_set(spec: &Value, found: &mut Findings) {
+    let policy = text(spec, &["podManagementPolicy"]);
+    if !matches!(policy, "OrderedReady" | "Parallel") {
+        found.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
+    }
+    let service = text(spec, &["serviceName"]);
+    if !service.is_empty() {
+        found.label("spec.serviceName", service);
+    }
+    let rolling = at(spec, &["updateStrategy", "rollingUpdate"]);
+    let shown = |rolling: Option<&Value>| {
+        rolling.map_or("null".to_owned(), |r| {
+            let part = |name: &str, absent: Value| r.get(name).cloned().unwrap_or(absent);
+            let (partition, most) = (part("partition", json!(0)), part("maxUnavailable", Value::Null));
+            format!("{{\"Partition\":{partition},\"MaxUnavailable\":{most}}}")
+        })
+    };
+    match text(spec, &["updateStrategy", "type"]) {
+        "RollingUpdate" => {
+            let empty = json!({});
+            let field = "spec.updateStrategy.rollingUpdate";
+            found.not_negative(rolling.unwrap_or(&empty), field, &["partition"]);
+        }
+        "OnDelete" if rolling.is_some() => {
+            let why = "only allowed for updateStrategy 'RollingUpdate'";
+            found.printed("spec.updateStrategy.rollingUpdate", &shown(rolling), why);
+        }
+        "OnDelete" => {}
+        other => {
+            let shown = format!("{{\"Type\":{other:?},\"RollingUpdate\":{}}}", shown(rolling));
+            found.printed("spec.updateStrategy", &shown, "must be 'RollingUpdate' or 'OnDelete'");
+        }
+    }
+}
+
+fn selector(object: &Value, kind: &str, found: &mut Findings) {
+    let Some(selector) = at(object, &["spec", "selector"]).filter(|s| !s.is_null()) else {
+        found.required("spec.selector");
+        return selector_matches_template(object, found);
+    };
+    if LabelSelector::of_object(selector).is_empty() {
+        let word = match kind {
+            "StatefulSet" => "statefulset",
+            "DaemonSet" => "daemonset",
+            _ => "deployment",
+        };
+        return found.invalid("spec.selector", selector.clone(), &format!("empty selector is invalid for {word}"));
+    }
+    if found.selector("spec.selector", selector) {
+        selector_matches_template(object, found);
+    } else {
+        let why = if kind == "StatefulSet" { "" } else { "invalid label selector" };
+        found.invalid("spec.selector", selector.clone(), why);
+    }
+}
+
+/// A selector must find the pods that the template makes; an absent one finds none.
+pub(super) fn selector_matches_template(object: &Value, found: &mut Findings) {
+    let selector = at(object, &["spec", "selector"]).filter(|s| !s.is_null());
     let labels = at(object, &["spec", "template", "metadata", "labels"]);
-    let matches = selector.is_some_and(|s| LabelSelector::of_object(s).matches_labels(labels));
-    if !matches {
-        let shown = labels.unwrap_or(&Value::Null);
-        let text = "`selector` does not match template `labels`";
-        causes.push(Cause::invalid("spec.template.metadata.labels", shown, text));
+    if !selector.is_some_and(|s| LabelSelector::of_object(s).matches_labels(labels)) {
+        let shown = labels.cloned().unwrap_or_default();
+        found.invalid("spec.template.metadata.labels", shown, "`selector` does not match template `labels`");
     }
 }
 
-fn immutable(object: &Value, old: &Value, path: &[&str], causes: &mut Vec<Cause>) {
+/// A field that stays as it is.
+pub(super) fn immutable(object: &Value, old: &Value, path: &[&str], found: &mut Findings) {
     let (now, before) = (at(object, path), at(old, path));
     if now != before {
-        causes.push(Cause::invalid(path.join("."), now.unwrap_or(&Value::Null), "field is immutable"));
+        found.invalid(path.join("."), now.cloned().unwrap_or_default(), "field is immutable");
     }
 }
 
-fn stateful_set_update(object: &Value, old: &Value, causes: &mut Vec<Cause>) {
-    const ALLOWED: [&str; 8] = [
+fn stateful_set_update(object: &Value, old: &Value, found: &mut Findings) {
+    const ALLOWED: [&str; 7] = [
         "replicas",
         "ordinals",
         "template",
@@ -93,7 +162,6 @@ fn stateful_set_update(object: &Value, old: &Value, causes: &mut Vec<Cause>) {
         "revisionHistoryLimit",
         "persistentVolumeClaimRetentionPolicy",
         "minReadySeconds",
-        "selector",
     ];
     let frozen = |set: &Value| {
         let mut spec = set.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -104,99 +172,31 @@ fn stateful_set_update(object: &Value, old: &Value, causes: &mut Vec<Cause>) {
         let text = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
             'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are \
             forbidden";
-        causes.push(Cause::forbidden("spec", text));
+        found.forbidden("spec", text);
     }
 }
 
-/// Jobs.
-pub(super) fn job(object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    for field in ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"] {
-        non_negative(object, &["spec", field], &mut causes);
-    }
-    pod::spec(object, &["spec", "template", "spec"], "spec.template.spec", &mut causes);
-    let policy = text(object, &["spec", "template", "spec", "restartPolicy"]);
-    if policy == "Always" {
-        let message = "Required value: valid values: \"OnFailure\", \"Never\"".to_owned();
-        let field = "spec.template.spec.restartPolicy".to_owned();
-        causes.push(Cause { reason: "FieldValueRequired".to_owned(), message, field });
-    }
-    if let Some(old) = old {
-        for field in ["completions", "selector", "template", "completionMode"] {
-            let suspended = old.get("spec").and_then(|s| s.get("suspend")) == Some(&Value::Bool(true));
-            if !(field == "template" && suspended) {
-                immutable(object, old, &["spec", field], &mut causes);
-            }
+/// Counts of a status: none below zero, none above the whole.
+fn status(kind: &str, object: &Value, found: &mut Findings) {
+    let Some(status) = object.get("status") else { return };
+    let parts: &[&str] = match kind {
+        "Deployment" => &["updatedReplicas", "readyReplicas", "availableReplicas"],
+        "ReplicaSet" => &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+        "StatefulSet" => &["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+        _ => return,
+    };
+    found.not_negative(status, "status", &["replicas"]);
+    found.not_negative(status, "status", parts);
+    found.not_negative(status, "status", &["unavailableReplicas", "observedGeneration", "collisionCount"]);
+    let count = |name: &str| number(status, &[name]).unwrap_or(0);
+    for part in parts {
+        if count(part) > count("replicas") {
+            found.invalid(format!("status.{part}"), count(part), "cannot be greater than status.replicas");
         }
     }
-    causes
-}
-
-/// Horizontal pod autoscalers.
-pub(super) fn autoscaler(object: &Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let least = number(object, &["spec", "minReplicas"]).unwrap_or(1);
-    let most = number(object, &["spec", "maxReplicas"]).unwrap_or(0);
-    if least < 1 {
-        causes.push(Cause::invalid("spec.minReplicas", &json!(least), "must be greater than or equal to 1"));
+    if count("availableReplicas") > count("readyReplicas") {
+        let named = if kind == "StatefulSet" { "status.readyReplicas" } else { "readyReplicas" };
+        let why = format!("cannot be greater than {named}");
+        found.invalid("status.availableReplicas", count("availableReplicas"), &why);
     }
-    if most < 1 {
-        causes.push(Cause::required("spec.maxReplicas", "must be set and greater than 0"));
-    }
-    if most < least {
-        let text = "must be greater than or equal to `minReplicas`";
-        causes.push(Cause::invalid("spec.maxReplicas", &json!(most), text));
-    }
-    for part in ["kind", "name"] {
-        if text(object, &["spec", "scaleTargetRef", part]).is_empty() {
-            causes.push(Cause::required(format!("spec.scaleTargetRef.{part}"), ""));
-        }
-    }
-    if text(object, &["spec", "scaleTargetRef", "apiVersion"]).is_empty() {
-        let field = "spec.scaleTargetRef.apiVersion";
-        causes.push(Cause::invalid(field, &json!(""), "apiVersion must specify API group"));
-    }
-    causes
-}
-
-/// Pod disruption budgets.
-pub(super) fn disruption_budget(object: &Value) -> Vec<Cause> {
-    let spec = |field: &str| at(object, &["spec", field]).is_some_and(|v| !v.is_null());
-    if spec("minAvailable") && spec("maxUnavailable") {
-        // The real server prints its internal struct here.
-        let part = |field: &str| at(object, &["spec", field]).cloned().unwrap_or_default().to_string();
-        let message = format!(
-            "Invalid value: {{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}: \
-             minAvailable and maxUnavailable cannot be both set",
-            part("minAvailable"),
-            part("selector"),
-            part("maxUnavailable"),
-            part("unhealthyPodEvictionPolicy")
-        );
-        return vec![Cause { reason: "FieldValueInvalid".to_owned(), message, field: "spec".to_owned() }];
-    }
-    Vec::new()
-}
-
-/// Leases.
-pub(super) fn lease(object: &Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    if let Some(seconds) = number(object, &["spec", "leaseDurationSeconds"]).filter(|s| *s <= 0) {
-        causes.push(Cause::invalid("spec.leaseDurationSeconds", &json!(seconds), "must be greater than 0"));
-    }
-    non_negative(object, &["spec", "leaseTransitions"], &mut causes);
-    causes
-}
-
-/// Role bindings.
-pub(super) fn role_binding(object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    if text(object, &["roleRef", "name"]).is_empty() {
-        causes.push(Cause::required("roleRef.name", ""));
-    }
-    if old.is_some_and(|old| at(object, &["roleRef"]) != at(old, &["roleRef"])) {
-        let shown = at(object, &["roleRef"]).cloned().unwrap_or_default();
-        causes.push(Cause::invalid("roleRef", &shown, "cannot change roleRef"));
-    }
-    causes
 }

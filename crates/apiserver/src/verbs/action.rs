@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::delete::remove;
+use super::delete::{check_preconditions, remove};
 use super::options::DeleteOptions;
 use super::{Caller, Outcome, not_found};
+use crate::body::Strictness;
 use crate::object::{child_mut, is_terminating, list, name, number, text, uid};
 use crate::request::{Query, Target};
 use crate::selector::LabelSelector;
@@ -40,20 +41,26 @@ pub(crate) fn bind(
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     check_name(binding, &target.name, "Binding")?;
-    let (key, existing) = find(state, target)?;
     let refuse = |text: &str| Err(StatusError::conflict("", "pods/binding", &target.name, text));
     let node = text(binding, &["target", "name"]);
     if node.is_empty() {
-        let cause = crate::status::Cause::required("target.name", "");
-        let about = crate::status::About { group: "", kind: "Binding", name: &target.name };
-        return Err(StatusError::invalid(&about, &[cause]));
+        return Err(StatusError::new(500, "", "target.name: Required value"));
     }
+    let kind = text(binding, &["target", "kind"]);
+    if !matches!(kind, "" | "Node") {
+        let text = format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"");
+        return Err(StatusError::new(500, "", text));
+    }
+    let (key, existing) = find(state, target)?;
     let expected = text(binding, &["metadata", "uid"]);
     if !expected.is_empty() && expected != uid(&existing) {
-        return refuse(&format!(
-            "Precondition failed: UID in precondition: {expected}, UID in object meta: {}",
+        let text = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {expected}, UID in object meta: {}",
+            key.as_str(),
             uid(&existing)
-        ));
+        );
+        return Err(StatusError::conflict("", "pods", &target.name, &text));
     }
     if is_terminating(&existing) {
         return refuse(&format!("pod {} is being deleted, cannot be assigned to a host", target.name));
@@ -79,7 +86,6 @@ pub(crate) fn bind(
     conditions
         .push(json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now}));
     child_mut(&mut pod, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
-    super::prepare::manage_fields(&target.resource, &mut pod, Some(&existing), caller, "binding", &now);
     state.store.put(&key, pod);
     Ok(success())
 }
@@ -90,9 +96,11 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
     let (key, pod) = find(state, target)?;
     let options = eviction.get("deleteOptions").filter(|o| o.is_object());
     let options = DeleteOptions::read(options, &Query::default())?;
+    let meant = check_preconditions(&target.resource, &pod, &target.name, &options);
     if !ignores_budgets(&pod) {
-        spend_budget(state, target, &pod, options.dry_run)?;
+        spend_budget(state, target, &pod, meant.is_ok(), options.dry_run)?;
     }
+    meant?;
     if !options.dry_run {
         announce(state, &key, &pod);
     }
@@ -104,8 +112,12 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
 fn announce(state: &mut State, key: &Key, pod: &Value) {
     let now = state.now();
     let mut changed = pod.clone();
-    let others = list(pod, &["status", "conditions"]).iter().filter(|c| text(c, &["type"]) != "DisruptionTarget");
-    let mut conditions: Vec<Value> = others.cloned().collect();
+    let mut conditions = list(pod, &["status", "conditions"]).to_vec();
+    if conditions.iter().any(|c| text(c, &["type"]) == "DisruptionTarget" && text(c, &["status"]) == "True") {
+        // Said already, with the time since when it is true.
+        return;
+    }
+    conditions.retain(|c| text(c, &["type"]) != "DisruptionTarget");
     conditions.push(json!({
         "type": "DisruptionTarget", "status": "True", "lastProbeTime": null, "lastTransitionTime": now,
         "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
@@ -124,7 +136,13 @@ fn is_ready(pod: &Value) -> bool {
     conditions.iter().any(|c| text(c, &["type"]) == "Ready" && text(c, &["status"]) == "True")
 }
 
-fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) -> Result<(), StatusError> {
+fn spend_budget(
+    state: &mut State,
+    target: &Target,
+    pod: &Value,
+    meant: bool,
+    dry_run: bool,
+) -> Result<(), StatusError> {
     let budgets: Vec<(Key, Arc<Value>)> = state
         .store
         .list("poddisruptionbudgets.policy", Some(&target.namespace))
@@ -142,14 +160,16 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
         _ => {
             let text =
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-            return Err(StatusError::internal(text));
+            return Err(StatusError::new(500, "", text));
         }
     };
     let status = |field: &str| number(budget, &["status", field]).unwrap_or(0);
     let always = text(budget, &["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";
     let enough = status("currentHealthy") >= status("desiredHealthy") && status("desiredHealthy") > 0;
     if !is_ready(pod) && (always || enough) {
-        return Ok(());
+        // A pod that does not count is let go without the budget. If it is not the one that is meant, the real server
+        // tries for ten seconds and then gives up in these words.
+        return if meant { Ok(()) } else { Err(still_processed(name(budget))) };
     }
     check_budget(budget, status("disruptionsAllowed"), status("desiredHealthy"), status("currentHealthy"))?;
     if dry_run {
@@ -160,28 +180,69 @@ fn spend_budget(state: &mut State, target: &Target, pod: &Value, dry_run: bool) 
     let fields = child_mut(&mut changed, &["status"]);
     fields.insert("disruptionsAllowed".to_owned(), json!(status("disruptionsAllowed") - 1));
     child_mut(&mut changed, &["status", "disruptedPods"]).insert(target.name.clone(), json!(now));
+    if status("disruptionsAllowed") == 1 {
+        say_exhausted(&mut changed, &now);
+    }
+    let server = Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default() };
+    if let Some(resource) = state.registry.by_id("poddisruptionbudgets.policy") {
+        crate::managed::update(
+            &resource,
+            &mut changed,
+            Some(budget),
+            crate::managed::Sent::default(),
+            &server,
+            "status",
+            &now,
+        );
+    }
     state.store.put(key, changed);
     Ok(())
 }
 
+/// Says in a budget that it allows nothing more.
+fn say_exhausted(budget: &mut Value, now: &str) {
+    let generation = number(budget, &["status", "observedGeneration"]).unwrap_or(0);
+    let mut condition = json!({
+        "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+        "lastTransitionTime": now,
+    });
+    if generation != 0 {
+        child_mut(&mut condition, &[]).insert("observedGeneration".to_owned(), json!(generation));
+    }
+    let others = list(budget, &["status", "conditions"]).iter().filter(|c| text(c, &["type"]) != "DisruptionAllowed");
+    let conditions = others.cloned().chain([condition]).collect();
+    child_mut(budget, &["status"]).insert("conditions".to_owned(), Value::Array(conditions));
+}
+
+fn violates(text: &str) -> StatusError {
+    let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let details = json!({"causes": [{"reason": "DisruptionBudget", "message": text}]});
+    StatusError { details: Some(details), ..StatusError::new(429, "TooManyRequests", message) }
+}
+
+fn still_processed(budget: &str) -> StatusError {
+    let mut error = violates(&format!("The disruption budget {budget} is still being processed by the server."));
+    error.retry_after = Some(10);
+    if let Some(Value::Object(details)) = &mut error.details {
+        details.insert("retryAfterSeconds".to_owned(), json!(10));
+    }
+    error
+}
+
 fn check_budget(budget: &Value, allowed: i64, desired: i64, healthy: i64) -> Result<(), StatusError> {
     let name = name(budget);
-    let refuse = |text: String| {
-        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        let mut error = StatusError::new(429, "TooManyRequests", message);
-        error.details = Some(json!({"causes": [{"reason": "DisruptionBudget", "message": text}]}));
-        Err(error)
-    };
     if number(budget, &["status", "observedGeneration"]) < number(budget, &["metadata", "generation"]) {
-        return refuse(format!("The disruption budget {name} is still being processed by the server."));
+        return Err(still_processed(name));
     }
     if allowed < 0 {
         return Err(StatusError::forbidden(format!("pdb disruptions allowed is negative ({allowed}) for {name}")));
     }
     if allowed == 0 {
-        return refuse(format!(
-            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-        ));
+        return Err(violates(&if healthy > desired {
+            format!("The disruption budget {name} does not allow evicting pods currently")
+        } else {
+            format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently")
+        }));
     }
     Ok(())
 }

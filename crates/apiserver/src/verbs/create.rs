@@ -4,14 +4,24 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::prepare::{check_type, complete, manage_fields};
+use super::prepare::complete;
 use super::{Caller, Outcome, invalid};
-use crate::object::{is_terminating, map_mut, meta_mut, name, namespace, text};
+use crate::managed;
+use crate::object::{child_mut, is_terminating, map_mut, meta_mut, name, namespace, text};
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
 use crate::status::{Cause, StatusError};
 use crate::store::Key;
+use crate::validation::names::path_segment_problems;
+
+/// How an object comes to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Create,
+    /// An update of an object that is not there, for the kinds that allow it.
+    Update,
+}
 
 /// Makes an object.
 pub(crate) fn create(
@@ -19,29 +29,38 @@ pub(crate) fn create(
     target: &Target,
     mut object: Value,
     caller: &Caller,
+    origin: Origin,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
-    check_type(&resource, &mut object)?;
     place_in_namespace(&resource, &target.namespace, &mut object)?;
-    if !text(&object, &["metadata", "resourceVersion"]).is_empty() {
-        return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
-    }
-    name_it(state, &resource, &mut object)?;
+    let sent = managed::Sent::of(&resource, &object, &target.subresource);
+    let version = text(&object, &["metadata", "resourceVersion"]).parse().unwrap_or(0_u64);
+    name_it(state, &mut object);
     if resource.namespaced {
         check_namespace(state, &resource, &target.namespace, name(&object))?;
     }
-    begin(state, &resource, &mut object);
-    complete(state, &resource, &mut object, None)?;
+    begin(state, &resource, &mut object, origin);
+    check_addressable(&resource, &object, caller)?;
+    complete(state, &resource, &mut object, None, &target.subresource)?;
+    if origin == Origin::Create && version != 0 && !caller.dry_run {
+        return Err(StatusError::new(500, "", "resourceVersion should not be set on objects to be created"));
+    }
     let key = Key::new(&resource.id, &target.namespace, name(&object));
     if let Some(existing) = state.store.get(&key) {
         let mut taken = StatusError::already_exists(&resource.group, &resource.plural, key.name());
+        if !text(&object, &["metadata", "generateName"]).is_empty() {
+            // Whether the name was generated or given is not looked at.
+            taken.message.push_str(", the server was not able to generate a unique name for the object");
+            taken.retry_after = Some(1);
+            child_mut(taken.details.get_or_insert_default(), &[]).insert("retryAfterSeconds".to_owned(), json!(1));
+        }
         if is_terminating(existing) {
             taken.message = format!("object is being deleted: {}", taken.message);
         }
         return Err(taken);
     }
     let now = state.now();
-    manage_fields(&resource, &mut object, None, caller, "", &now);
+    managed::update(&resource, &mut object, None, sent, caller, &target.subresource, &now);
     if caller.dry_run {
         return Ok(Outcome::Object(201, Arc::new(object)));
     }
@@ -64,20 +83,16 @@ pub(crate) fn place_in_namespace(resource: &Resource, wanted: &str, object: &mut
     Ok(())
 }
 
-fn name_it(state: &mut State, resource: &Resource, object: &mut Value) -> Result<(), StatusError> {
-    if !name(object).is_empty() {
-        return Ok(());
-    }
-    let prefix = text(object, &["metadata", "generateName"]).to_owned();
-    if prefix.is_empty() {
-        let cause = Cause::required("metadata.name", "name or generateName is required");
-        return Err(invalid(resource, "", &[cause]));
+/// Gives an object without a name one that begins as asked for.
+fn name_it(state: &mut State, object: &mut Value) {
+    let prefix = text(object, &["metadata", "generateName"]);
+    if !name(object).is_empty() || prefix.is_empty() {
+        return;
     }
     // Kubernetes keeps 58 characters of the prefix, so that the name stays within a DNS label.
     let prefix: String = prefix.chars().take(58).collect();
     let generated = format!("{prefix}{}", state.ids.suffix());
     meta_mut(object).insert("name".to_owned(), json!(generated));
-    Ok(())
 }
 
 fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &str) -> Result<(), StatusError> {
@@ -103,15 +118,41 @@ fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &s
     Err(error)
 }
 
+/// The address of a service belongs to an object that names the service, and some names it cannot hold. It is made
+/// before anything else is looked at.
+fn check_addressable(resource: &Resource, object: &Value, caller: &Caller) -> Result<(), StatusError> {
+    let own = name(object);
+    let chosen = text(object, &["spec", "clusterIP"]).is_empty() && text(object, &["spec", "type"]) != "ExternalName";
+    if resource.id != "services" || caller.dry_run || !chosen {
+        return Ok(());
+    }
+    let problem = match path_segment_problems(own).into_iter().next() {
+        _ if own.is_empty() => "Required value".to_owned(),
+        Some(problem) => format!("Invalid value: {own:?}: {problem}"),
+        None => return Ok(()),
+    };
+    let why = format!(
+        "failed to allocate IP: IPAddress.networking.k8s.io \"10.96.0.1\" is invalid: spec.parentRef.name: \
+         {problem}"
+    );
+    Err(invalid(resource, own, &[Cause::invalid("spec.clusterIPs", &json!([""]), &why)]))
+}
+
 /// What the server alone decides about a new object.
-fn begin(state: &mut State, resource: &Resource, object: &mut Value) {
+fn begin(state: &mut State, resource: &Resource, object: &mut Value, origin: Origin) {
     let (uid, now) = (state.ids.uid(), state.now());
     if resource.status && resource.id != "customresourcedefinitions.apiextensions.k8s.io" {
         map_mut(object).remove("status");
     }
     let meta = meta_mut(object);
-    for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"] {
-        meta.remove(field);
+    meta.remove("selfLink");
+    if origin == Origin::Create {
+        meta.remove("deletionTimestamp");
+        meta.remove("deletionGracePeriodSeconds");
+    }
+    // Where the server does not count generations, the one that was sent stays.
+    if meta.get("generation").and_then(Value::as_i64).unwrap_or(0) == 0 {
+        meta.remove("generation");
     }
     meta.insert("uid".to_owned(), json!(uid));
     meta.insert("creationTimestamp".to_owned(), json!(now));

@@ -20,6 +20,7 @@ use crate::store::Key;
 /// Deletes one object.
 pub(crate) fn delete(state: &mut State, target: &Target, options: &DeleteOptions) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
+    warn_of_orphans(state, &resource, options);
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
     check_preconditions(&resource, &existing, &target.name, options)?;
@@ -42,6 +43,7 @@ pub(crate) fn delete_collection(
     options: &DeleteOptions,
 ) -> Result<crate::list::Page, StatusError> {
     let page = list(state, target)?;
+    warn_of_orphans(state, &target.resource, options);
     for object in &page.items {
         let key = Key::new(&target.resource.id, crate::object::namespace(object), crate::object::name(object));
         if state.store.get(&key).is_some() {
@@ -51,7 +53,17 @@ pub(crate) fn delete_collection(
     Ok(page)
 }
 
-fn check_preconditions(
+/// Jobs leave their pods behind unless told otherwise, which surprises people.
+fn warn_of_orphans(state: &mut State, resource: &Resource, options: &DeleteOptions) {
+    if resource.id == "jobs.batch" && options.propagation.is_none() {
+        state.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them \
+             or set propagationPolicy=Orphan to suppress this warning",
+        );
+    }
+}
+
+pub(crate) fn check_preconditions(
     resource: &Resource,
     existing: &Value,
     name: &str,
@@ -84,66 +96,112 @@ pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options:
         return (terminate_namespace(state, key, &existing, options.dry_run), false);
     }
     let mut object = (*existing).clone();
+    // Only pods are given time, and even one without any is marked before it goes. Once it has none left, it is deleted
+    // like any other object.
+    let is_pod = resource.id == "pods" && number(&existing, &GRACE) != Some(0);
+    if is_pod && !begin_grace(state, &existing, &mut object, options.grace) {
+        return (existing, false);
+    }
     let kept = deletion_finalizers(resource, &existing, options.propagation);
     set_finalizers(&mut object, &kept);
-    let grace = grace_period(resource, &existing, options.grace);
-    mark(state, resource, &existing, &mut object, grace);
-    let gone = kept.is_empty() && number(&object, &GRACE).unwrap_or(0) == 0;
+    if !is_pod && !kept.is_empty() {
+        mark(state, resource, &mut object);
+    }
+    let waits = !kept.is_empty() || is_pod && number(&object, &GRACE) > Some(0);
     if options.dry_run {
-        return (Arc::new(object), gone);
+        return (if waits || is_pod { Arc::new(object) } else { existing }, !waits);
     }
-    if !gone {
-        let same = object == *existing;
-        return (if same { existing } else { state.store.put(key, object) }, false);
+    if waits || is_pod {
+        let left = if object == *existing { existing } else { state.store.put(key, object) };
+        if waits {
+            return (left, false);
+        }
+        return (erase(state, key, None).unwrap_or(left), true);
     }
-    // Only pods show the time of a deletion that happens at once.
-    let last = (resource.id == "pods" || is_terminating(&existing)).then_some(object);
-    let left = state.store.remove(key, last).unwrap_or(existing);
-    (left, true)
+    (erase(state, key, None).unwrap_or(existing), true)
+}
+
+/// Takes an object out of the store, in its last state if that is another; the endpoints of a service go with it.
+pub(crate) fn erase(state: &mut State, key: &Key, last: Option<Value>) -> Option<Arc<Value>> {
+    let last = state.store.remove(key, last);
+    if key.resource() == "services"
+        && let Some(endpoints) = state.registry.by_id("endpoints")
+    {
+        let key = Key::new("endpoints", key.namespace(), key.name());
+        remove(state, &endpoints, &key, &DeleteOptions::default());
+    }
+    last
 }
 
 const GRACE: [&str; 2] = ["metadata", "deletionGracePeriodSeconds"];
+const DELETED_AT: [&str; 2] = ["metadata", "deletionTimestamp"];
 
-/// Sets time and grace of the deletion; a later deletion can only shorten an earlier one.
-fn mark(state: &State, resource: &Resource, existing: &Value, object: &mut Value, grace: i64) {
-    let custom_definition = resource.id == crate::crd::DEFINITIONS;
-    if is_terminating(existing) {
-        if number(existing, &GRACE).is_none_or(|before| grace >= before) {
-            return;
-        }
-    } else if !custom_definition {
-        bump_generation(object);
-    }
+/// Sets time and grace of the deletion of a pod. A later deletion can only shorten an earlier one; false if it does not.
+fn begin_grace(state: &State, existing: &Value, object: &mut Value, asked: Option<i64>) -> bool {
     let now = state.clock.now_seconds();
-    let at = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
+    let until =
+        |begun: Timestamp, grace: i64| begun.checked_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
+    let (at, grace) = match (text(existing, &DELETED_AT).parse::<Timestamp>(), number(existing, &GRACE)) {
+        (Ok(deleted), Some(before)) => {
+            let asked = asked.map(|grace| if grace < 0 { 1 } else { grace });
+            let Some(grace) = asked.filter(|grace| *grace < before) else { return false };
+            let begun = deleted.checked_sub(SignedDuration::from_secs(before)).unwrap_or(deleted);
+            // A grace that would have run out already ends now.
+            match until(begun, grace) {
+                past if past < now => (now, grace.min(1)),
+                at => (at, grace),
+            }
+        }
+        _ => {
+            let grace = grace_period(existing, asked);
+            bump_generation(object);
+            (until(now, grace), grace)
+        }
+    };
     let meta = meta_mut(object);
     meta.insert("deletionTimestamp".to_owned(), json!(at.to_string()));
-    if custom_definition {
-        crate::crd::mark_terminating(object, &now.to_string());
-    } else {
-        meta.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
-    }
+    meta.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+    true
 }
 
-/// Only pods are given time; those that run nowhere, or have ended, are not.
-fn grace_period(resource: &Resource, existing: &Value, asked: Option<i64>) -> i64 {
-    if resource.id != "pods" {
+/// Pods that run nowhere, or have ended, need no time.
+fn grace_period(pod: &Value, asked: Option<i64>) -> i64 {
+    let ended = matches!(text(pod, &["status", "phase"]), "Succeeded" | "Failed");
+    if text(pod, &["spec", "nodeName"]).is_empty() || ended {
         return 0;
     }
-    let ended = matches!(text(existing, &["status", "phase"]), "Succeeded" | "Failed");
-    if text(existing, &["spec", "nodeName"]).is_empty() || ended {
-        return 0;
-    }
-    let own = number(existing, &["spec", "terminationGracePeriodSeconds"]).unwrap_or(30);
+    let own = number(pod, &["spec", "terminationGracePeriodSeconds"]).unwrap_or(0);
     // Negative periods mean one second, for compatibility with old clients.
     let grace = asked.unwrap_or(own);
     if grace < 0 { 1 } else { grace }
+}
+
+/// Marks an object that its finalizers hold.
+fn mark(state: &State, resource: &Resource, object: &mut Value) {
+    let now = state.now();
+    if resource.id == crate::crd::DEFINITIONS {
+        if !is_terminating(object) {
+            meta_mut(object).insert("deletionTimestamp".to_owned(), json!(now));
+            crate::crd::mark_terminating(object, &now);
+        }
+        return;
+    }
+    if number(object, &GRACE).is_none() {
+        bump_generation(object);
+    }
+    let meta = meta_mut(object);
+    if !meta.contains_key("deletionTimestamp") {
+        meta.insert("deletionTimestamp".to_owned(), json!(now));
+    }
+    meta.insert("deletionGracePeriodSeconds".to_owned(), json!(0));
 }
 
 /// The finalizers after a deletion with a policy; without one, a pending policy stays.
 fn deletion_finalizers(resource: &Resource, existing: &Value, policy: Option<Propagation>) -> Vec<String> {
     let mut names: Vec<String> = finalizers(existing).into_iter().map(str::to_owned).collect();
     let policy = match policy {
+        // Nothing depends on events, so nobody would ever take the finalizers away again.
+        _ if resource.id == "events" => Propagation::Background,
         Some(policy) => policy,
         None if names.iter().any(|n| n == ORPHAN || n == FOREGROUND) => return names,
         // The first version of jobs left their pods alone, and that never changed.

@@ -2,6 +2,7 @@
 
 pub(crate) mod action;
 pub(crate) mod create;
+pub(crate) mod decode;
 pub(crate) mod delete;
 pub(crate) mod options;
 pub(crate) mod patch;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::body::Strictness;
 use crate::registry::Resource;
 use crate::status::{About, Cause, StatusError};
 
@@ -23,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) manager: String,
     /// Whether nothing is stored.
     pub(crate) dry_run: bool,
+    /// What is done about unknown fields.
+    pub(crate) strictness: Strictness,
 }
 
 /// What a verb answers.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Caller;
+use crate::body::Strictness;
 use crate::object::text;
 use crate::request::Query;
 use crate::status::{About, Cause, StatusError};
@@ -15,10 +16,12 @@ pub(crate) fn caller(query: &Query, user_agent: &str, kind: &str) -> Result<Call
         given => given,
     };
     if manager.len() > 128 {
-        let cause = Cause::invalid("fieldManager", &json!(manager), "may not be more than 128 bytes");
+        let message = "Too long: may not be more than 128 bytes".to_owned();
+        let cause = Cause { reason: "FieldValueTooLong".to_owned(), message, field: "fieldManager".to_owned() };
         return Err(StatusError::invalid(&About { group: "meta.k8s.io", kind, name: "" }, &[cause]));
     }
-    Ok(Caller { manager: manager.to_owned(), dry_run })
+    let strictness = Strictness::read(query.get("fieldValidation"), kind)?;
+    Ok(Caller { manager: manager.to_owned(), dry_run, strictness })
 }
 
 fn check_dry_run(values: &[String], kind: &str) -> Result<bool, StatusError> {
@@ -71,10 +74,17 @@ impl DeleteOptions {
 }
 
 fn propagation(policy: &str, body: &Value, query: &Query) -> Result<Option<Propagation>, StatusError> {
+    let refuse = |cause: Cause| {
+        Err(StatusError::invalid(&About { group: "meta.k8s.io", kind: "DeleteOptions", name: "" }, &[cause]))
+    };
     let orphan = match query.get("orphanDependents") {
         "" => body.get("orphanDependents").and_then(Value::as_bool),
         text => Some(text == "true" || text == "1"),
     };
+    if orphan.is_some() && !policy.is_empty() {
+        let text = "orphanDependents and deletionPropagation cannot be both set";
+        return refuse(Cause::invalid("propagationPolicy", &json!(policy), text));
+    }
     match policy {
         "" => Ok(orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background })),
         "Background" => Ok(Some(Propagation::Background)),
@@ -82,8 +92,7 @@ fn propagation(policy: &str, body: &Value, query: &Query) -> Result<Option<Propa
         "Orphan" => Ok(Some(Propagation::Orphan)),
         other => {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
-            let cause = Cause::unsupported("propagationPolicy", &json!(other), &supported);
-            Err(StatusError::invalid(&About { group: "meta.k8s.io", kind: "DeleteOptions", name: "" }, &[cause]))
+            refuse(Cause::unsupported("propagationPolicy", &json!(other), &supported))
         }
     }
 }

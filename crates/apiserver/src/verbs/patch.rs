@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tidegate_patch::{PatchError, check_merge_patch, json_patch, merge_patch, strategic_merge_patch};
+use tidegate_patch::{PatchError, check_merge_patch, go_text, json_patch, merge_patch, strategic_merge_patch};
 
-use super::prepare::check_type;
+use super::decode::decode;
 use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
+use crate::body::{Strictness, duplicates, untyped};
+use crate::json::Document;
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
@@ -22,23 +24,21 @@ pub(crate) enum Form {
     Strategic,
 }
 
+const CUSTOM_FORMS: &str = "the body of the request was in an unknown format - accepted media types include: \
+    application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+
 impl Form {
     pub(crate) fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
         match content_type {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" if resource.custom.is_none() => Ok(Self::Strategic),
-            "application/strategic-merge-patch+json" => Err(StatusError::new(
-                415,
-                "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: \
-                 application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-            )),
             "application/apply-patch+yaml" | "application/apply-patch+cbor" => Err(StatusError::new(
                 415,
                 "UnsupportedMediaType",
                 "server-side apply is not supported by this server: send a merge patch",
             )),
+            _ if resource.custom.is_some() => Err(StatusError::new(415, "UnsupportedMediaType", CUSTOM_FORMS)),
             _ => {
                 let mut error = StatusError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
                 error.details = Some(Value::Object(serde_json::Map::new()));
@@ -47,10 +47,27 @@ impl Form {
         }
     }
 
+    /// Reads a patch of this form.
+    pub(crate) fn parse(self, body: &[u8], strictness: Strictness) -> Result<Document, StatusError> {
+        let lenient = strictness == Strictness::Ignore;
+        crate::json::read(body).map_err(|why| match self {
+            Self::Strategic => StatusError::bad_request(why),
+            Self::Json if lenient => StatusError::bad_request(why),
+            Self::Merge if lenient => StatusError::bad_request("Invalid JSON Patch"),
+            Self::Json | Self::Merge => StatusError::bad_request(format!("error decoding patch: {why}")),
+        })
+    }
+
     /// The patched document.
-    pub(crate) fn apply(self, kind: &str, document: &Value, patch: &Value) -> Result<Value, StatusError> {
+    pub(crate) fn apply(
+        self,
+        kind: &str,
+        document: &Value,
+        patch: &Value,
+        strictness: Strictness,
+    ) -> Result<Value, StatusError> {
         if self == Self::Merge {
-            check_merge_patch(patch).map_err(refused)?;
+            check_merge(patch, strictness)?;
         }
         let patched = match self {
             Self::Json => json_patch(document, patch).map_err(refused)?,
@@ -62,6 +79,21 @@ impl Form {
         } else {
             Err(StatusError::bad_request("the patched document is not an object"))
         }
+    }
+}
+
+/// A merge patch must be an object; who ignores what is odd about it is told so later, and in other words.
+fn check_merge(patch: &Value, strictness: Strictness) -> Result<(), StatusError> {
+    if strictness != Strictness::Ignore {
+        return check_merge_patch(patch).map_err(refused);
+    }
+    match patch {
+        Value::Object(_) => Ok(()),
+        Value::Array(_) => {
+            let cause = Cause::invalid("patch", &Value::from(patch.to_string()), &untyped("array"));
+            Err(StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause]))
+        }
+        _ => Err(StatusError::bad_request("Invalid JSON Patch")),
     }
 }
 
@@ -79,24 +111,12 @@ fn refused(error: PatchError) -> StatusError {
     }
 }
 
-/// A patch whose result cannot be decoded is told apart from a body that cannot.
-fn undecodable(error: StatusError, object: &Value) -> StatusError {
-    match error.message.split_once("cannot be handled as a ") {
-        Some((_, text)) if text.contains("json: ") || text.contains("base64") => {
-            let text = text.split_once(": ").map_or(text, |(_, text)| text);
-            let cause = Cause::invalid("patch", &Value::from(object.to_string()), text);
-            StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
-        }
-        _ => error,
-    }
-}
-
 /// Patches an object or its status.
 pub(crate) fn patch(
     state: &mut State,
     target: &Target,
     form: Form,
-    patch: &Value,
+    body: &[u8],
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
@@ -106,10 +126,36 @@ pub(crate) fn patch(
     if resource.custom.is_some() {
         document["apiVersion"] = Value::from(resource.api_version());
     }
-    let mut object = form.apply(&resource.kind, &document, patch)?;
-    check_type(&resource, &mut object).map_err(|error| undecodable(error, &object))?;
+    let patch = form.parse(body, caller.strictness)?;
+    let mut object = form.apply(&resource.kind, &document, &patch.value, caller.strictness)?;
+    decode_patched(state, &resource, form, &patch, &mut object, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
     let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
+}
+
+/// What cannot be decoded is the fault of the patch, and is shown as a whole.
+fn decode_patched(
+    state: &mut State,
+    resource: &Resource,
+    form: Form,
+    patch: &Document,
+    object: &mut Value,
+    caller: &Caller,
+) -> Result<(), StatusError> {
+    // A strategic merge patch never becomes text again, so it is shown itself.
+    let shown = if form == Form::Strategic { go_text(&patch.value) } else { object.to_string() };
+    let shown = Value::from(shown);
+    let refuse = |why: String| {
+        let cause = Cause::invalid("patch", &shown, &why);
+        StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
+    };
+    let mut problems = duplicates(patch);
+    if form == Form::Strategic {
+        let unknown = crate::typed::convert(resource, object).map_err(refuse)?;
+        problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+    }
+    problems.extend(decode(state, resource, object).map_err(refuse)?);
+    caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)
 }

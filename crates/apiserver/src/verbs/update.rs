@@ -4,23 +4,24 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::{create, place_in_namespace};
-use super::prepare::{check_type, complete, manage_fields};
+use super::create::{Origin, create, place_in_namespace};
+use super::prepare::complete;
 use super::{Caller, Outcome, not_found};
-use crate::object::{
-    finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid, without_bookkeeping,
-};
+use crate::managed;
+use crate::object::{finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid};
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
 
-const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+pub(crate) const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
 
 /// Kinds whose objects a PUT creates when they are not there.
-const CREATED_BY_UPDATE: [&str; 5] = [
+const CREATED_BY_UPDATE: [&str; 6] = [
     "services",
+    "endpoints",
     "events",
     "leases.coordination.k8s.io",
     "roles.rbac.authorization.k8s.io",
@@ -35,33 +36,59 @@ pub(crate) fn update(
     caller: &Caller,
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
-    check_type(&resource, &mut object)?;
     check_name(&object, &target.name)?;
     place_in_namespace(&resource, &target.namespace, &mut object)?;
     let key = Key::new(&resource.id, &target.namespace, &target.name);
-    let Some(existing) = state.store.get(&key).cloned() else {
-        if target.subresource.is_empty() && CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
-            return create(state, target, object, caller);
+    let existing = state.store.get(&key).cloned();
+    let Some(existing) = existing else {
+        if CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
+            check_uid(&resource, &key, &object, None, caller.dry_run)?;
+            read_version(&object)?;
+            return create(state, target, object, caller, Origin::Update);
         }
         return Err(not_found(&resource, &target.name));
     };
-    let given_uid = uid(&object);
-    if !given_uid.is_empty() && given_uid != uid(&existing) {
-        let text = format!(
-            "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
-             Precondition failed: UID in precondition: {given_uid}, UID in object meta: {}",
-            key.as_str(),
-            uid(&existing)
-        );
-        return Err(StatusError::conflict(&resource.group, &resource.plural, &target.name, &text));
-    }
-    if text(&object, &["metadata", "resourceVersion"]).is_empty() && !resource.unconditional_update {
+    check_uid(&resource, &key, &object, Some(&existing), caller.dry_run)?;
+    if read_version(&object)? == 0 && !resource.unconditional_update {
         let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
         let about = About { group: &resource.group, kind: &resource.plural, name: &target.name };
         return Err(StatusError::invalid(&about, &[cause]));
     }
     let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
+}
+
+/// A uid in the body must be the one of the object; of an object that is not there it is empty.
+pub(crate) fn check_uid(
+    resource: &Resource,
+    key: &Key,
+    object: &Value,
+    existing: Option<&Value>,
+    dry_run: bool,
+) -> Result<(), StatusError> {
+    let (given, found) = (uid(object), existing.map(uid).unwrap_or_default());
+    if given.is_empty() || given == found {
+        return Ok(());
+    }
+    let root = if dry_run { "" } else { "/registry" };
+    let text = format!(
+        "StorageError: invalid object, Code: 4, Key: {root}/{}/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {given}, UID in object meta: {found}",
+        resource.storage_path(),
+        key.namespace(),
+        key.name(),
+    );
+    Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), &text))
+}
+
+/// The version that a write is based on, 0 for any.
+pub(crate) fn read_version(object: &Value) -> Result<u64, StatusError> {
+    match text(object, &["metadata", "resourceVersion"]) {
+        "" => Ok(0),
+        given => given
+            .parse()
+            .map_err(|_| StatusError::new(500, "", format!("strconv.ParseUint: parsing {given:?}: invalid syntax"))),
+    }
 }
 
 /// The name in the body must be there and be the one of the path.
@@ -87,29 +114,34 @@ pub(crate) fn replace(
     subresource: &str,
     caller: &Caller,
 ) -> Result<Arc<Value>, StatusError> {
-    let given = text(&object, &["metadata", "resourceVersion"]);
-    if !given.is_empty() && given != text(existing, &["metadata", "resourceVersion"]) {
+    let given = read_version(&object)?;
+    if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
     }
+    let entries = managed::Sent::of(resource, &object, subresource);
     carry_over(resource, existing, &mut object, subresource);
-    complete(state, resource, &mut object, Some(existing))?;
+    let sent = entries.with_chosen(resource, &object);
+    complete(state, resource, &mut object, Some(existing), subresource)?;
     // The status endpoint may bring changed annotations along, and they do not count there.
     if subresource != "status" && spec_changed(resource, existing, &object) {
         let generation = number(existing, &["metadata", "generation"]).unwrap_or(0);
         meta_mut(&mut object).insert("generation".to_owned(), json!(generation.saturating_add(1)));
     }
-    if without_bookkeeping(&object) == without_bookkeeping(existing) {
-        return Ok(Arc::clone(existing));
-    }
     let now = state.now();
-    manage_fields(resource, &mut object, Some(existing), caller, subresource, &now);
+    if subresource != "scale" {
+        managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
+    }
     if caller.dry_run {
-        return Ok(Arc::new(object));
+        return Ok(if managed::is_same(&object, existing) { Arc::clone(existing) } else { Arc::new(object) });
     }
     if is_finished(resource, &object) {
-        // The answer shows the version before the removal, as the real server's does.
-        state.store.remove(key, Some(object.clone()));
+        // Even a write that changes nothing ends an object that nothing holds. The last write is only seen by its writer, under the version before the removal: what is removed, and what
+        // watchers see, is the object as it was stored.
+        super::delete::erase(state, key, None);
         return Ok(Arc::new(object));
+    }
+    if managed::is_same(&object, existing) {
+        return Ok(Arc::clone(existing));
     }
     Ok(state.store.put(key, object))
 }
@@ -155,14 +187,19 @@ fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subreso
         }
     }
     let meta = meta_mut(object);
-    // A patch may try to change the uid: validation refuses that, so it is not overwritten here.
-    if meta.get("uid").is_none_or(Value::is_null) {
+    if meta.get("uid").is_none_or(|uid| uid.is_null() || uid == "") {
         set_or_remove(meta, "uid", old_meta("uid"));
     }
-    for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName"]
-    {
+    // A deletion cannot be taken back. Whoever tries to begin one here is refused by validation.
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if let Some(before) = old_meta(field) {
+            meta.insert(field.to_owned(), before);
+        }
+    }
+    for field in ["creationTimestamp", "generation"] {
         set_or_remove(meta, field, old_meta(field));
     }
+    set_or_remove(meta, "resourceVersion", old_meta("resourceVersion"));
     meta.remove("selfLink");
 }
 

@@ -6,11 +6,17 @@ mod collection;
 #[cfg(test)]
 mod custom;
 #[cfg(test)]
+mod decoding;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod kinds;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod pods;
+#[cfg(test)]
+mod preconditions;
 #[cfg(test)]
 mod socket;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Binding, grace, eviction.
 
 use serde_json::{Value, json};
+use tidegate_apiserver::{ApiServer, Options};
+use tidegate_clock::Clock;
 
 use crate::support::{PODS, get, make, raw, raw_typed, server};
 
@@ -8,7 +10,7 @@ fn pod(name: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}})
 }
 
-async fn bound(server: &tidegate_apiserver::ApiServer, name: &str) {
+async fn bound(server: &ApiServer, name: &str) {
     make(server, PODS, pod(name)).await;
     let binding = json!({"metadata": {"name": name}, "target": {"kind": "Node", "name": "n"}});
     make(server, &format!("{PODS}/{name}/binding"), binding).await;
@@ -73,7 +75,7 @@ async fn eviction_spends_the_budget_and_is_refused_without_one() {
     assert_eq!((code, refused["reason"].as_str()), (429, Some("TooManyRequests")));
     assert_eq!(
         refused["details"]["causes"][0]["message"],
-        json!("The disruption budget j needs 1 healthy pods and has 2 currently")
+        json!("The disruption budget j does not allow evicting pods currently")
     );
 }
 
@@ -88,4 +90,17 @@ async fn a_pods_spec_is_frozen_except_for_images() {
     let (code, refused) = raw(&server, "PUT", &format!("{PODS}/p"), Some(changed)).await;
     assert_eq!(code, 422);
     assert!(refused["message"].as_str().unwrap().contains("pod updates may not change fields other than"));
+}
+
+#[tokio::test]
+async fn a_pod_without_grace_left_can_still_be_deleted_by_another_policy() {
+    let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+    let server = ApiServer::new(Options { collects_garbage: false, ..Options::new(clock) });
+    make(&server, PODS, pod("a")).await;
+    let policy = |name: &str| Some(json!({"propagationPolicy": name, "gracePeriodSeconds": 0}));
+    let path = format!("{PODS}/a");
+    let (_, held) = raw(&server, "DELETE", &path, policy("Foreground")).await;
+    assert_eq!(held["metadata"]["deletionGracePeriodSeconds"], json!(0));
+    assert_eq!(raw(&server, "DELETE", &path, policy("Background")).await.0, 200);
+    assert_eq!(get(&server, &path).await.0, 404);
 }

@@ -64,6 +64,16 @@ pub(crate) async fn raw_bytes(
     (code, value)
 }
 
+/// A request whose warnings are wanted.
+pub(crate) async fn warned(server: &ApiServer, method: &str, path: &str, body: Value) -> (u16, Vec<String>) {
+    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
+    let response = server.clone().call(request).await.unwrap();
+    let warnings = response.headers().get_all("warning").iter().map(|v| v.to_str().unwrap().to_owned()).collect();
+    let code = response.status().as_u16();
+    (code, warnings)
+}
+
 /// Creates an object and insists that it worked.
 pub(crate) async fn make(server: &ApiServer, path: &str, object: Value) -> Value {
     let (code, value) = raw(server, "POST", path, Some(object)).await;

@@ -99,7 +99,9 @@ impl Maker {
         let mut body = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}});
         let topic = match self.random.below(7) {
             0 => {
-                body["deleteOptions"] = json!({"gracePeriodSeconds": self.random.pick(&[0, 7])});
+                // Longer than the ten seconds that the real server tries again after a wrong precondition: a grace that
+                // has run out by then is replaced.
+                body["deleteOptions"] = json!({"gracePeriodSeconds": self.random.pick(&[0, 25])});
                 "eviction/grace"
             }
             1 => {

@@ -1,0 +1,319 @@
+//! Managed fields: who wrote which field last.
+//!
+//! A write gives its manager the fields that it changed and takes them from the others; a manager without fields is
+//! forgotten. An object whose list is empty is not tracked any more, which is how clients get rid of it.
+
+mod compare;
+mod set;
+
+use serde_json::{Value, json};
+
+use crate::object::{list, meta_mut, set_or_remove, text};
+use crate::registry::Resource;
+use crate::verbs::Caller;
+use set::FieldSet;
+
+/// Fields of metadata that the server itself keeps.
+const KEPT_BY_SERVER: [&str; 8] = [
+    "f:name",
+    "f:namespace",
+    "f:creationTimestamp",
+    "f:selfLink",
+    "f:uid",
+    "f:generation",
+    "f:managedFields",
+    "f:resourceVersion",
+];
+
+struct Entry {
+    written: Value,
+    fields: FieldSet,
+    changed: bool,
+}
+
+/// What came from a client, before the server adds its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    /// The list that came along; writes to subresources cannot bring one.
+    entries: Option<Vec<Value>>,
+    /// Of a service, what the client chose; nobody manages what the server chooses.
+    chosen: Option<Value>,
+}
+
+impl Sent {
+    pub(crate) fn of(resource: &Resource, object: &Value, subresource: &str) -> Self {
+        let entries = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
+        Self { entries: entries.filter(|_| subresource.is_empty()).cloned(), chosen: None }
+            .with_chosen(resource, object)
+    }
+
+    /// The same with another object that the choices are taken from.
+    pub(crate) fn with_chosen(self, resource: &Resource, object: &Value) -> Self {
+        Self { chosen: (resource.id == "services").then(|| object.clone()), ..self }
+    }
+}
+
+/// Brings `metadata.managedFields` of an object up to date with a write. `old` is what it replaces, none for a new
+/// object.
+pub(crate) fn update(
+    resource: &Resource,
+    object: &mut Value,
+    old: Option<&Value>,
+    sent: Sent,
+    caller: &Caller,
+    subresource: &str,
+    now: &str,
+) {
+    let Sent { entries: sent, chosen } = sent;
+    let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
+    let entries: Vec<Value> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
+        Some(entries) => entries,
+        None if is_reset => Vec::new(),
+        None => old.map(|old| list(old, &["metadata", "managedFields"]).to_vec()).unwrap_or_default(),
+    };
+    meta_mut(object).remove("managedFields");
+    if entries.is_empty() && old.is_some() {
+        return;
+    }
+    let nothing;
+    let before = match old {
+        Some(old) => old,
+        None => {
+            nothing = crate::typed::empty(resource);
+            &nothing
+        }
+    };
+    let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
+    let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
+    let written = join(resource, entries, &changes, caller, subresource, now);
+    write(object, written);
+}
+
+fn write(object: &mut Value, entries: Vec<Value>) {
+    set_or_remove(meta_mut(object), "managedFields", (!entries.is_empty()).then_some(Value::Array(entries)));
+}
+
+/// Reads entries. Of those that differ in nothing but their fields and times only the last counts.
+fn read(entries: Vec<Value>) -> Vec<Entry> {
+    let mut read: Vec<Entry> = Vec::new();
+    for written in entries {
+        let fields = FieldSet::read(written.get("fieldsV1").unwrap_or(&Value::Null));
+        read.retain(|other| !is_same_manager(&other.written, &written));
+        read.push(Entry { written, fields, changed: false });
+    }
+    read
+}
+
+fn is_same_manager(one: &Value, other: &Value) -> bool {
+    ["manager", "operation", "apiVersion", "subresource"].iter().all(|f| text(one, &[f]) == text(other, &[f]))
+}
+
+/// The same for a write to the scale subresource: `path` is the number in the object, and `changed` whether it is
+/// another one now. Managers are first looked at as managers of the scale, which has a version of its own; what comes
+/// back are therefore new entries, even if nothing has changed, and they have no times.
+pub(crate) fn update_scale(
+    resource: &Resource,
+    object: &mut Value,
+    path: &[String],
+    changed: Option<i64>,
+    caller: &Caller,
+) {
+    let mut number = FieldSet { member: true, ..FieldSet::default() };
+    for field in path.iter().rev() {
+        number = FieldSet { member: false, below: [(format!("f:{field}"), number)].into() };
+    }
+    let version = resource.api_version();
+    let mut owners = Vec::new();
+    let mut kept = Vec::new();
+    for mut entry in read(list(object, &["metadata", "managedFields"]).to_vec()) {
+        let before = entry.fields.clone();
+        entry.fields.remove(&number);
+        if before != entry.fields {
+            entry.changed = true;
+            owners.push((
+                text(&entry.written, &["manager"]).to_owned(),
+                text(&entry.written, &["subresource"]).to_owned(),
+            ));
+        }
+        if !entry.fields.is_empty() {
+            kept.push(entry);
+        }
+    }
+    match changed {
+        None => {}
+        // Nobody owns a number that is not there, and zero is not.
+        Some(0) => owners.clear(),
+        // Where nobody owned it, nothing is tracked.
+        Some(_) if owners.is_empty() => {}
+        Some(_) => owners = vec![(caller.manager.clone(), "scale".to_owned())],
+    }
+    let mut written: Vec<Value> = Vec::new();
+    for (manager, subresource) in owners {
+        let owner = Caller { manager, ..caller.clone() };
+        let mut entry = new_entry(&version, &owner, &subresource).written;
+        crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
+        written.push(entry);
+    }
+    written.extend(kept.into_iter().map(Entry::finish_untimed));
+    write(object, written);
+}
+
+fn is_entry(entry: &Value) -> bool {
+    matches!(text(entry, &["operation"]), "Apply" | "Update")
+}
+
+/// A list of one empty entry means the same as an empty list.
+fn is_one_empty(entries: &[Value]) -> bool {
+    matches!(entries, [entry] if entry.as_object().is_some_and(serde_json::Map::is_empty))
+}
+
+fn join(
+    resource: &Resource,
+    entries: Vec<Value>,
+    changes: &compare::Changes,
+    caller: &Caller,
+    subresource: &str,
+    now: &str,
+) -> Vec<Value> {
+    let version = resource.api_version();
+    let is_mine = |entry: &Value| {
+        text(entry, &["manager"]) == caller.manager
+            && text(entry, &["operation"]) == "Update"
+            && text(entry, &["subresource"]) == subresource
+            && text(entry, &["apiVersion"]) == version
+    };
+    let mut mine = None;
+    let mut others = Vec::new();
+    for mut entry in read(entries) {
+        let before = entry.fields.clone();
+        entry.fields.remove(&changes.removed);
+        if is_mine(&entry.written) {
+            entry.changed = before != entry.fields;
+            mine = Some(entry);
+            continue;
+        }
+        entry.fields.remove(&changes.set);
+        entry.changed = before != entry.fields;
+        others.push(entry);
+    }
+    let mut own = mine.unwrap_or_else(|| new_entry(&version, caller, subresource));
+    let before = own.fields.clone();
+    own.fields.add(&changes.set);
+    forget_kept(&mut own.fields);
+    own.changed |= before != own.fields;
+    others.push(own);
+    others.retain(|entry| !entry.fields.is_empty());
+    others.into_iter().map(|entry| entry.finish(now)).collect()
+}
+
+fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Entry {
+    let mut written = json!({"operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1"});
+    if !caller.manager.is_empty() {
+        written["manager"] = json!(caller.manager);
+    }
+    if !subresource.is_empty() {
+        written["subresource"] = json!(subresource);
+    }
+    Entry { written, fields: FieldSet::default(), changed: true }
+}
+
+impl Entry {
+    fn finish(self, now: &str) -> Value {
+        let changed = self.changed;
+        let mut entry = self.finish_untimed();
+        if changed {
+            crate::object::map_mut(&mut entry).insert("time".to_owned(), json!(now));
+        }
+        entry
+    }
+
+    fn finish_untimed(self) -> Value {
+        let mut entry = self.written;
+        if self.changed {
+            crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), self.fields.write());
+        }
+        entry
+    }
+}
+
+/// What the server keeps belongs to nobody.
+fn forget_kept(fields: &mut FieldSet) {
+    fields.member = false;
+    fields.below.remove("f:apiVersion");
+    fields.below.remove("f:kind");
+    if let Some(metadata) = fields.below.get_mut("f:metadata") {
+        metadata.member = false;
+        for step in KEPT_BY_SERVER {
+            metadata.below.remove(step);
+        }
+    }
+    fields.below.retain(|_, set| !set.is_empty());
+}
+
+/// Whether two states of an object are the same but for their versions and the times of their managers.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    let bare = |object: &Value| {
+        let mut copy = object.clone();
+        let meta = meta_mut(&mut copy);
+        meta.remove("resourceVersion");
+        if let Some(Value::Array(entries)) = meta.get_mut("managedFields") {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.remove("time");
+            }
+            entries.sort_by_key(Value::to_string);
+        }
+        copy
+    };
+    bare(one) == bare(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Strictness;
+    use crate::registry::Registry;
+
+    fn write(object: Value, old: Option<&Value>, manager: &str) -> Value {
+        let resource = Registry::built_in().by_id("configmaps").unwrap();
+        let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
+        let mut object = object;
+        let sent = Sent::of(&resource, &object, "");
+        update(&resource, &mut object, old, sent, &caller, "", "now");
+        object
+    }
+
+    fn managers(object: &Value) -> Vec<(&str, String)> {
+        let entries = list(object, &["metadata", "managedFields"]).iter();
+        entries.map(|e| (text(e, &["manager"]), e["fieldsV1"].to_string())).collect()
+    }
+
+    #[test]
+    fn a_manager_owns_what_it_changed_and_is_forgotten_with_its_last_field() {
+        let first = write(json!({"metadata": {"name": "a"}, "data": {"x": "1"}}), None, "one");
+        assert_eq!(managers(&first), [("one", r#"{"f:data":{".":{},"f:x":{}}}"#.to_owned())]);
+        let second = write(json!({"metadata": {"name": "a"}, "data": {"x": "2"}}), Some(&first), "two");
+        assert_eq!(
+            managers(&second),
+            [("one", r#"{"f:data":{}}"#.to_owned()), ("two", r#"{"f:data":{"f:x":{}}}"#.to_owned())]
+        );
+        let third = write(json!({"metadata": {"name": "a"}}), Some(&second), "two");
+        assert!(managers(&third).is_empty());
+    }
+
+    #[test]
+    fn an_empty_list_ends_the_tracking_for_good() {
+        let first = write(json!({"metadata": {"name": "a"}, "data": {"x": "1"}}), None, "one");
+        let sent = json!({"metadata": {"name": "a", "managedFields": []}, "data": {"x": "2"}});
+        let second = write(sent, Some(&first), "two");
+        assert!(managers(&second).is_empty());
+        let third = write(json!({"metadata": {"name": "a"}, "data": {"x": "3"}}), Some(&second), "two");
+        assert!(managers(&third).is_empty());
+    }
+
+    #[test]
+    fn a_repeated_write_is_the_same_object() {
+        let first = write(json!({"metadata": {"name": "a"}, "data": {"x": "1"}}), None, "one");
+        let second = write(first.clone(), Some(&first), "two");
+        assert!(is_same(&first, &second));
+    }
+}

@@ -1,0 +1,64 @@
+//! Sets of fields, as `fieldsV1` writes them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// A set of paths: whether this place is in it, and what is in it below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldSet {
+    pub(crate) member: bool,
+    /// By step: `f:name` for a field, `k:{..}` for the item of a list with these keys, `v:..` for one of this value.
+    pub(crate) below: BTreeMap<String, FieldSet>,
+}
+
+impl FieldSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.member && self.below.values().all(Self::is_empty)
+    }
+
+    /// Reads `fieldsV1`.
+    pub(crate) fn read(fields: &Value) -> Self {
+        let below = fields.as_object().into_iter().flatten().filter(|(step, _)| *step != ".");
+        Self { member: false, below: below.map(|(step, value)| (step.clone(), Self::read_place(value))).collect() }
+    }
+
+    fn read_place(fields: &Value) -> Self {
+        let mut set = Self::read(fields);
+        set.member = set.below.is_empty() || fields.get(".").is_some();
+        set
+    }
+
+    /// Writes `fieldsV1`.
+    pub(crate) fn write(&self) -> Value {
+        let mut map = Map::new();
+        for (step, set) in self.below.iter().filter(|(_, set)| !set.is_empty()) {
+            let mut value = set.write();
+            if let Value::Object(fields) = &mut value
+                && set.member
+                && !fields.is_empty()
+            {
+                fields.insert(".".to_owned(), Value::Object(Map::new()));
+            }
+            map.insert(step.clone(), value);
+        }
+        Value::Object(map)
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.member |= other.member;
+        for (step, set) in &other.below {
+            self.below.entry(step.clone()).or_default().add(set);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, other: &Self) {
+        self.member &= !other.member;
+        for (step, set) in &other.below {
+            if let Some(mine) = self.below.get_mut(step) {
+                mine.remove(set);
+            }
+        }
+        self.below.retain(|_, set| !set.is_empty());
+    }
+}

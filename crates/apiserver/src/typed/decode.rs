@@ -1,0 +1,234 @@
+//! From JSON to what a typed kind can hold.
+
+use serde_json::{Map, Value};
+
+use super::table::{Type, bare, fields};
+use super::{quantity, shape, times};
+use crate::encoding::from_base64;
+
+/// Who decodes, which decides the words: the JSON decoder reads bodies, the converter takes the result of a strategic
+/// merge patch, which is no text any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    Json,
+    Converter,
+}
+
+/// Where the decoder is.
+#[derive(Clone, Debug)]
+struct Place {
+    reader: Reader,
+    /// The structure whose field this is.
+    within: &'static str,
+    /// The path as error texts have it.
+    spoken: String,
+    /// The path with list positions and keys.
+    exact: String,
+}
+
+impl Place {
+    fn field(&self, within: &'static str, path: &str, name: &str) -> Self {
+        let join = |before: &str, next: &str| {
+            if before.is_empty() { next.to_owned() } else { format!("{before}.{next}") }
+        };
+        Self { within, spoken: join(&self.spoken, path), exact: join(&self.exact, name), ..*self }
+    }
+
+    fn item(&self, index: usize) -> Self {
+        Self { exact: format!("{}[{index}]", self.exact), ..self.clone() }
+    }
+
+    fn entry(&self, key: &str) -> Self {
+        Self { exact: format!("{}.{key}", self.exact), ..self.clone() }
+    }
+
+    /// What a value of the wrong type is refused with.
+    fn mismatch(&self, value: &Value, kind: &Type) -> String {
+        match self.reader {
+            Reader::Json => {
+                let shows_number = matches!(kind, Type::Int32(_) | Type::Int64(_));
+                self.cannot_unmarshal(&go_kind(value, shows_number), &kind.go_name())
+            }
+            Reader::Converter => cannot_convert(value, kind),
+        }
+    }
+
+    fn cannot_unmarshal(&self, found: &str, wanted: &str) -> String {
+        match self.reader {
+            Reader::Json => format!(
+                "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
+                bare(self.within),
+                self.spoken
+            ),
+            Reader::Converter => format!("json: cannot unmarshal {found} into Go value of type {wanted}"),
+        }
+    }
+}
+
+/// Decodes an object as a type; gives the paths of the fields that the type does not have.
+pub(super) fn object(name: &'static str, object: &mut Value, reader: Reader) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    let root = Place { reader, within: name, spoken: String::new(), exact: String::new() };
+    if let Value::Object(map) = object {
+        structure(map, name, &root, &mut unknown)?;
+    }
+    Ok(unknown)
+}
+
+fn structure(
+    map: &mut Map<String, Value>,
+    name: &'static str,
+    place: &Place,
+    unknown: &mut Vec<String>,
+) -> Result<(), String> {
+    let known = fields(name);
+    let mut first = None;
+    for (key, value) in map.iter_mut() {
+        let Some(field) = known.iter().find(|field| field.name == key) else {
+            unknown.push(place.field(name, key, key).exact);
+            continue;
+        };
+        if let Err(text) = decode(value, &field.kind, &place.field(name, field.path, key), unknown) {
+            // Only values of the wrong type let the decoder go on; the first of them is told in the end.
+            if place.reader == Reader::Converter || !text.starts_with("json: cannot unmarshal") {
+                return Err(text);
+            }
+            first = first.or(Some(text));
+        }
+    }
+    map.retain(|key, value| !value.is_null() && known.iter().any(|field| field.name == key));
+    first.map_or(Ok(()), Err)
+}
+
+fn decode(value: &mut Value, kind: &Type, place: &Place, unknown: &mut Vec<String>) -> Result<(), String> {
+    if value.is_null() {
+        return Ok(());
+    }
+    match kind {
+        Type::Pointer(inner) => decode(value, inner, place, unknown),
+        Type::Any => Ok(()),
+        Type::Struct(name) => match value {
+            Value::Object(map) => structure(map, name, place, unknown),
+            _ => Err(place.mismatch(value, kind)),
+        },
+        Type::List(inner, _) => match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    decode(item, inner, &place.item(index), unknown)?;
+                    zero_if_null(item, inner);
+                }
+                Ok(())
+            }
+            _ => Err(place.mismatch(value, kind)),
+        },
+        Type::Map(inner, _) => match value {
+            Value::Object(map) => {
+                for (key, item) in map.iter_mut() {
+                    decode(item, inner, &place.entry(key), unknown)?;
+                    zero_if_null(item, inner);
+                }
+                Ok(())
+            }
+            _ => Err(place.mismatch(value, kind)),
+        },
+        _ => scalar(value, kind, place),
+    }
+}
+
+/// Lists and maps hold zero values where a client sent null.
+fn zero_if_null(item: &mut Value, kind: &Type) {
+    if item.is_null() {
+        *item = shape::zero(kind);
+    }
+}
+
+fn scalar(value: &mut Value, kind: &Type, place: &Place) -> Result<(), String> {
+    let fits_i32 = |v: &Value| v.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
+    let fits = match kind {
+        Type::Text(_) => value.is_string(),
+        Type::Bool(_) => value.is_boolean(),
+        Type::Int32(_) if place.reader == Reader::Converter && value.is_i64() => {
+            wrap(value);
+            true
+        }
+        Type::Int32(_) => fits_i32(value),
+        Type::Int64(_) => value.is_i64(),
+        Type::Float(_) => value.is_number(),
+        Type::Bytes => match value.as_str() {
+            Some(text) => return check_base64(text, place.reader),
+            None => false,
+        },
+        Type::Quantity => return quantity::decode(value),
+        Type::Time | Type::MicroTime | Type::Duration => match value.as_str() {
+            Some(text) => {
+                *value = Value::from(times::decode(text, kind)?);
+                true
+            }
+            None => return Err(place.cannot_unmarshal(&go_kind(value, false), "string")),
+        },
+        Type::IntOrString if value.is_string() || fits_i32(value) => true,
+        Type::IntOrString => return Err(place.cannot_unmarshal(&go_kind(value, true), "int32")),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(place.mismatch(value, kind)) }
+}
+
+/// The converter does not look whether a number fits, it cuts.
+fn wrap(value: &mut Value) {
+    let low = value.as_i64().unwrap_or_default().to_le_bytes();
+    *value = Value::from(i32::from_le_bytes([low[0], low[1], low[2], low[3]]));
+}
+
+fn cannot_convert(value: &Value, kind: &Type) -> String {
+    let found = match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    };
+    let plain = match kind {
+        Type::Struct(_) => return format!("cannot restore struct from: {found}"),
+        Type::List(..) | Type::Bytes => return format!("cannot restore slice from {found}"),
+        Type::Map(..) => return format!("cannot restore map from {found}"),
+        Type::Text(_) => "string",
+        Type::Bool(_) => return "unrecognized type: bool".to_owned(),
+        Type::Int32(_) => "int32",
+        Type::Int64(_) => "int64",
+        _ => "float64",
+    };
+    if value.is_number() {
+        format!("cannot convert {found} to {}", kind.go_name())
+    } else {
+        format!("unrecognized type: {plain}")
+    }
+}
+
+fn go_kind(value: &Value, show_number: bool) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(number) if show_number => format!("number {number}"),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    }
+}
+
+fn check_base64(text: &str, reader: Reader) -> Result<(), String> {
+    let refuse = |position: usize| {
+        let before = if reader == Reader::Converter { "error decoding from json: " } else { "" };
+        Err(format!("{before}illegal base64 data at input byte {position}"))
+    };
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    if let Some(position) = text.find(|c| !legal(c)) {
+        return refuse(position);
+    }
+    if !text.len().is_multiple_of(4) || from_base64(text).is_none() {
+        return refuse(text.len() / 4 * 4);
+    }
+    Ok(())
+}
