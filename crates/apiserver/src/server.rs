@@ -15,6 +15,7 @@ use tidegate_clock::Clock;
 
 use crate::answer::{self, Body};
 use crate::faults::{After, Before, Call, Faults, NoFaults};
+use crate::observer::{NoObserver, Observer, Written};
 use crate::request::{Query, Target, Verb, segments, target};
 use crate::state::State;
 use crate::status::StatusError;
@@ -42,12 +43,21 @@ pub struct Options {
     pub collects_garbage: bool,
     /// Who may interfere.
     pub faults: Arc<dyn Faults>,
+    /// Who is told what happened.
+    pub observer: Arc<dyn Observer>,
 }
 
 impl Options {
     /// The usual options with a clock.
     pub fn new(clock: Clock) -> Self {
-        Self { clock, seed: 0, log_limit: 10_000, collects_garbage: true, faults: Arc::new(NoFaults) }
+        Self {
+            clock,
+            seed: 0,
+            log_limit: 10_000,
+            collects_garbage: true,
+            faults: Arc::new(NoFaults),
+            observer: Arc::new(NoObserver),
+        }
     }
 }
 
@@ -60,6 +70,7 @@ impl std::fmt::Debug for Options {
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) faults: Arc<dyn Faults>,
+    pub(crate) observer: Arc<dyn Observer>,
     watches: AtomicU64,
 }
 
@@ -86,7 +97,12 @@ impl ApiServer {
     /// An empty cluster: the usual four namespaces and nothing else.
     pub fn new(options: Options) -> Self {
         let state = State::new(options.clock, options.seed, options.log_limit, options.collects_garbage);
-        let shared = Shared { state: Mutex::new(state), faults: options.faults, watches: AtomicU64::new(0) };
+        let shared = Shared {
+            state: Mutex::new(state),
+            faults: options.faults,
+            observer: options.observer,
+            watches: AtomicU64::new(0),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -137,13 +153,14 @@ impl ApiServer {
             namespace: &found.namespace,
             name: &found.name,
             subresource: &found.subresource,
+            client: user_agent(parts),
         };
         match self.shared.faults.before(&call) {
             Before::Pass => {}
             Before::Delay(pause) => tokio::time::sleep(pause).await,
             Before::Fail(error) => return Err(error),
         }
-        let result = self.serve(parts, body, &found);
+        let result = self.serve(parts, body, &found, &call);
         let code = match &result {
             Ok(response) => response.status().as_u16(),
             Err(error) => error.code,
@@ -158,21 +175,53 @@ impl ApiServer {
     }
 
     /// One request, under the lock from beginning to end.
-    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Result<Response<Body>, StatusError> {
-        let view = View::read(&parts.headers);
+    fn serve(
+        &self,
+        parts: &Parts,
+        body: &Bytes,
+        target: &Target,
+        call: &Call<'_>,
+    ) -> Result<Response<Body>, StatusError> {
         let mut state = self.shared.lock();
+        let before = state.store.revision();
+        let result = self.serve_locked(&mut state, parts, body, target, call);
+        for change in state.store.changes_after(before) {
+            self.shared.observer.written(&Written {
+                call,
+                resource: change.key.resource(),
+                namespace: change.key.namespace(),
+                name: change.key.name(),
+                revision: change.revision,
+                old: change.old.as_ref(),
+                new: &change.new,
+                removed: change.removed,
+            });
+        }
+        result
+    }
+
+    fn serve_locked(
+        &self,
+        state: &mut State,
+        parts: &Parts,
+        body: &Bytes,
+        target: &Target,
+        call: &Call<'_>,
+    ) -> Result<Response<Body>, StatusError> {
+        let view = View::read(&parts.headers);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
-            let watch = Watch::open(&self.shared, &state, number, target, view)?;
+            let lag = self.shared.faults.lag(call);
+            let watch = Watch::open(&self.shared, state, number, target, view, call.client, lag)?;
             return Ok(answer::lines(watch.lines()));
         }
         if matches!(target.verb, Verb::List | Verb::DeleteCollection) {
             let page = if target.verb == Verb::List {
-                list::list(&state, target)?
+                list::list(state, target, self.shared.faults.lag(call))?
             } else {
                 let options = DeleteOptions::read(optional_json(parts, body)?.as_ref(), &target.query)?;
-                let page = delete::delete_collection(&mut state, target, &options)?;
-                gc::collect(&mut state);
+                let page = delete::delete_collection(state, target, &options)?;
+                gc::collect(state);
                 page
             };
             let (kind, version) = view.list_type(&target.resource);
@@ -183,8 +232,8 @@ impl ApiServer {
             }
             return Ok(answer::json(200, &value));
         }
-        let outcome = act(&mut state, parts, body, target)?;
-        gc::collect(&mut state);
+        let outcome = act(state, parts, body, target)?;
+        gc::collect(state);
         Ok(match outcome {
             Outcome::Object(code, object) => answer::json(code, &view.shape(&target.resource, &object)),
             Outcome::Other(code, value) => answer::json(code, &value),
@@ -194,8 +243,7 @@ impl ApiServer {
 
 /// Everything that concerns one object.
 fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Result<Outcome, StatusError> {
-    let agent = parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let who = |kind: &str| caller(&target.query, agent, kind);
+    let who = |kind: &str| caller(&target.query, user_agent(parts), kind);
     match (target.verb, target.subresource.as_str()) {
         (Verb::Get, "scale") => scale::get(state, target),
         (Verb::Create, "binding") => {
@@ -238,6 +286,10 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
             Ok(Outcome::Object(200, Arc::clone(object)))
         }
     }
+}
+
+fn user_agent(parts: &Parts) -> &str {
+    parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default()
 }
 
 fn content_type(parts: &Parts) -> &str {

@@ -41,7 +41,7 @@ pub(crate) fn delete_collection(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<crate::list::Page, StatusError> {
-    let page = list(state, target)?;
+    let page = list(state, target, 0)?;
     for object in &page.items {
         let key = Key::new(&target.resource.id, crate::object::namespace(object), crate::object::name(object));
         if state.store.get(&key).is_some() {
