@@ -67,6 +67,8 @@ pub struct Delivery<'a> {
     pub watch: u64,
     /// The `User-Agent` of the client that watches, empty if it gave none.
     pub client: &'a str,
+    /// Whether it belongs to the state a watch starts with, rather than to what happened since.
+    pub initial: bool,
 }
 
 /// What happens to a delivery.

@@ -49,6 +49,13 @@ pub(crate) struct Watch {
 struct Event {
     kind: &'static str,
     object: Arc<Value>,
+    initial: bool,
+}
+
+impl Event {
+    fn new(kind: &'static str, object: Arc<Value>) -> Self {
+        Self { kind, object, initial: false }
+    }
 }
 
 impl Watch {
@@ -107,11 +114,12 @@ impl Watch {
         let found = state.store.list_at(&self.resource.id, target.scope(), self.cursor);
         for object in found.unwrap_or_default().into_values() {
             if self.selection.matches(&object) {
-                self.initial.push_back(Event { kind: "ADDED", object });
+                self.initial.push_back(Event { initial: true, ..Event::new("ADDED", object) });
             }
         }
         if initial_events && self.bookmark_at.is_some() {
-            self.initial.push_back(self.bookmark(Some(json!({"k8s.io/initial-events-end": "true"}))));
+            let end = self.bookmark(Some(json!({"k8s.io/initial-events-end": "true"})));
+            self.initial.push_back(Event { initial: true, ..end });
         }
         Ok(())
     }
@@ -122,7 +130,7 @@ impl Watch {
             "metadata": {"resourceVersion": self.cursor.to_string()},
         });
         set_or_remove(meta_mut(&mut object), "annotations", annotations);
-        Event { kind: "BOOKMARK", object: Arc::new(object) }
+        Event::new("BOOKMARK", Arc::new(object))
     }
 
     /// The stream of lines.
@@ -218,14 +226,14 @@ impl Watch {
         let after = (!change.removed && self.selection.matches(&change.new)).then_some(&change.new);
         match (before, after) {
             (None, None) => None,
-            (None, Some(new)) => Some(Event { kind: "ADDED", object: Arc::clone(new) }),
-            (Some(_), Some(new)) => Some(Event { kind: "MODIFIED", object: Arc::clone(new) }),
-            (Some(_), None) if change.removed => Some(Event { kind: "DELETED", object: Arc::clone(&change.new) }),
+            (None, Some(new)) => Some(Event::new("ADDED", Arc::clone(new))),
+            (Some(_), Some(new)) => Some(Event::new("MODIFIED", Arc::clone(new))),
+            (Some(_), None) if change.removed => Some(Event::new("DELETED", Arc::clone(&change.new))),
             (Some(old), None) => {
                 let mut object = (**old).clone();
                 let revision = Value::from(change.revision.to_string());
                 set_or_remove(meta_mut(&mut object), "resourceVersion", Some(revision));
-                Some(Event { kind: "DELETED", object: Arc::new(object) })
+                Some(Event::new("DELETED", Arc::new(object)))
             }
         }
     }
@@ -264,6 +272,7 @@ impl Watch {
             object: &event.object,
             watch: self.number,
             client: &self.client,
+            initial: event.initial,
         }
     }
 

@@ -1,0 +1,64 @@
+//! Seeded runs and measurements, started by `cargo xtask seeds` and `cargo xtask bench`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tidegate_sim::scenarios;
+
+#[derive(Parser)]
+#[command(name = "tidegate-sim", about = "Worlds in virtual time")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run fault schedules; each seed gives one history
+    Seeds {
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// The first seed that is not run
+        #[arg(long, default_value_t = 100)]
+        to: u64,
+        /// Print the event log of every run
+        #[arg(long)]
+        log: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().task {
+        Task::Seeds { from, to, log } => seeds(from, to, log),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the report is what this program is for")]
+fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
+    let experiment = scenarios::experiment();
+    let (mut passed, mut failed) = (0_u64, 0_u64);
+    for seed in from..to {
+        let report = match experiment.run(seed, log) {
+            Ok(report) => report,
+            Err(error) => {
+                println!("seed {seed}: no runtime: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        if log {
+            print!("{}", report.log);
+        }
+        match report.failure {
+            None => passed += 1,
+            Some(failure) => {
+                failed += 1;
+                let story: Vec<String> = report.story.iter().map(|line| format!("    {line}")).collect();
+                println!("seed {seed} failed\n{}\n  {failure}", story.join("\n"));
+                println!("  replay: cargo xtask seeds --from {seed} --to {} --log\n", seed + 1);
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
