@@ -1,7 +1,9 @@
 //! One seed, one run: a [`Scenario`] is played in a [`World`] where a [`Subject`] does its work under faults; then the
 //! faults stop, the world must come to rest, and every [`Invariant`] must have held and hold.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -21,7 +23,7 @@ const QUIET: Duration = Duration::from_secs(320);
 /// How long a world may take to come to rest.
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// How long it must then stay at rest.
-const AFTERWARDS: Duration = Duration::from_secs(900);
+const AFTERWARDS: Duration = Duration::from_secs(600);
 
 /// What one instance of the client under test is given.
 pub struct Seat {
@@ -148,6 +150,20 @@ pub struct Report {
     pub counts: (u64, u64),
 }
 
+impl Report {
+    /// Seed, story, what is broken, and the command that shows it again.
+    pub fn explanation(&self) -> String {
+        let seed = self.seed;
+        let story: Vec<String> = self.story.iter().map(|line| format!("    {line}")).collect();
+        let failure = self.failure.as_deref().unwrap_or("nothing is broken");
+        format!(
+            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --from {seed} --to {} --log\n",
+            story.join("\n"),
+            seed.saturating_add(1)
+        )
+    }
+}
+
 impl Experiment {
     /// Runs one seed in a runtime of its own, in virtual time.
     ///
@@ -156,6 +172,45 @@ impl Experiment {
     pub fn run(&self, seed: u64, keeps_log: bool) -> std::io::Result<Report> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
         Ok(runtime.block_on(self.live(seed, keeps_log)))
+    }
+
+    /// Runs seeds on all cores, each in virtual time of its own, and hands out the reports in order.
+    ///
+    /// # Errors
+    /// If a runtime cannot be built.
+    pub fn run_all(
+        &self,
+        seeds: std::ops::Range<u64>,
+        keeps_log: bool,
+        mut each: impl FnMut(Report),
+    ) -> std::io::Result<()> {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicU64::new(seeds.start);
+        let (sender, receiver) = mpsc::sync_channel(2 * workers);
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= seeds.end || sender.send((seed, self.run(seed, keeps_log))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut waiting = BTreeMap::new();
+            let mut turn = seeds.start;
+            for (seed, report) in &receiver {
+                waiting.insert(seed, report);
+                while let Some(report) = waiting.remove(&turn) {
+                    each(report?);
+                    turn += 1;
+                }
+            }
+            Ok(())
+        })
     }
 
     async fn live(&self, seed: u64, keeps_log: bool) -> Report {

@@ -36,28 +36,22 @@ fn main() -> ExitCode {
 
 #[expect(clippy::print_stdout, reason = "the report is what this program is for")]
 fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
-    let experiment = scenarios::experiment();
     let (mut passed, mut failed) = (0_u64, 0_u64);
-    for seed in from..to {
-        let report = match experiment.run(seed, log) {
-            Ok(report) => report,
-            Err(error) => {
-                println!("seed {seed}: no runtime: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
+    let done = scenarios::experiment().run_all(from..to, log, |report| {
         if log {
             print!("{}", report.log);
         }
         match report.failure {
             None => passed += 1,
-            Some(failure) => {
+            Some(_) => {
                 failed += 1;
-                let story: Vec<String> = report.story.iter().map(|line| format!("    {line}")).collect();
-                println!("seed {seed} failed\n{}\n  {failure}", story.join("\n"));
-                println!("  replay: cargo xtask seeds --from {seed} --to {} --log\n", seed + 1);
+                println!("{}", report.explanation());
             }
         }
+    });
+    if let Err(error) = done {
+        println!("no runtime: {error}");
+        return ExitCode::FAILURE;
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -25,26 +25,38 @@ impl Invariant for Floor {
     }
 
     fn on_change(&mut self, change: &Change, mirror: &Mirror) -> Result<(), String> {
-        if !matches!(change.key.0.as_str(), "pods" | "deployments.apps") {
-            return Ok(());
+        let namespace = &change.key.1;
+        let above = |object: &Value, resource: &str| {
+            controller(object).and_then(|owner| mirror.get(resource, namespace, text(owner, &["name"])))
+        };
+        let deployment = match change.key.0.as_str() {
+            "pods" => above(&change.new, "replicasets.apps").and_then(|set| above(set, "deployments.apps")),
+            "deployments.apps" if !change.removed => Some(&change.new),
+            _ => None,
+        };
+        // Pods under a budget are taken away by others.
+        let is_guarded =
+            |deployment: &Value| mirror.get("poddisruptionbudgets.policy", namespace, name(deployment)).is_some();
+        match deployment.filter(|deployment| !is_leaving(deployment) && !is_guarded(deployment)) {
+            Some(deployment) => self.check(mirror, deployment),
+            None => Ok(()),
         }
-        for deployment in mirror.of("deployments.apps").filter(|deployment| !is_leaving(deployment)) {
-            let Some(missing) = may_miss(deployment) else { continue };
-            // Pods of an evicted Deployment are taken away by others.
-            if mirror.of("poddisruptionbudgets.policy").any(|budget| name(budget) == name(deployment)) {
-                continue;
-            }
-            let least = replicas(deployment) - missing;
-            let pods = pods_of(mirror, deployment);
-            let ready = pods.iter().filter(|pod| is_ready(pod) && !is_leaving(pod)).count();
-            let ready = i64::try_from(ready).unwrap_or(i64::MAX);
-            let kept = self.kept.entry(uid(deployment).to_owned()).or_insert(0);
-            // A smaller size lowers the floor at once; a larger one raises it when the pods are there to stay.
-            let stays = staying(mirror, deployment) >= replicas(deployment);
-            *kept = if stays { least } else { (*kept).min(least) };
-            if ready < *kept {
-                return Err(format!("{} has {ready} ready pods and must keep {kept}", name(deployment)));
-            }
+    }
+}
+
+impl Floor {
+    fn check(&mut self, mirror: &Mirror, deployment: &Value) -> Result<(), String> {
+        let Some(missing) = may_miss(deployment) else { return Ok(()) };
+        let least = replicas(deployment) - missing;
+        let pods = pods_of(mirror, deployment);
+        let ready = pods.iter().filter(|pod| is_ready(pod) && !is_leaving(pod)).count();
+        let ready = i64::try_from(ready).unwrap_or(i64::MAX);
+        let kept = self.kept.entry(uid(deployment).to_owned()).or_insert(0);
+        // A smaller size lowers the floor at once; a larger one raises it when the pods are there to stay.
+        let stays = staying(mirror, deployment) >= replicas(deployment);
+        *kept = if stays { least } else { (*kept).min(least) };
+        if ready < *kept {
+            return Err(format!("{} has {ready} ready pods and must keep {kept}", name(deployment)));
         }
         Ok(())
     }
