@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use futures::FutureExt;
@@ -51,17 +52,15 @@ fn one_seed_gives_one_history_to_the_byte_faults_and_all() {
     assert!(run(4).log != first.log);
 }
 
-/// How a client is broken: something that happens to all its requests, or how it starts.
+/// How a client is broken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     /// It takes deletions for done without asking for them.
     NeverDeletes,
-    /// It writes over what others have written: versions are taken out of its patches.
-    BlindPatches,
+    /// A watch that has ended is not opened again.
+    NeverWatchesAgain,
     /// It does not come back from a crash.
     StaysDead,
-    /// It ends for good when a lease is lost, instead of leaving the field to its successor.
-    NeverStops,
 }
 
 /// A service that does to requests what the defect says.
@@ -69,6 +68,7 @@ enum Defect {
 struct Broken {
     client: Client,
     defect: Defect,
+    watched: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Service<Request<kube::client::Body>> for Broken {
@@ -82,10 +82,15 @@ impl Service<Request<kube::client::Body>> for Broken {
 
     fn call(&mut self, request: Request<kube::client::Body>) -> Self::Future {
         let (client, defect) = (self.client.clone(), self.defect);
+        let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let again = watches && !self.watched.lock().unwrap().insert(request.uri().path().to_owned());
         async move {
             if defect == Defect::NeverDeletes && request.method() == Method::DELETE {
                 let done = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}"#;
                 return Ok(Response::new(kube::client::Body::from(done.as_bytes().to_vec())));
+            }
+            if defect == Defect::NeverWatchesAgain && again {
+                return std::future::pending().await;
             }
             Ok(client.send(request).await.unwrap())
         }
@@ -108,9 +113,8 @@ impl Subject for BrokenManager {
         if self.defect == Defect::StaysDead && start > 0 {
             return std::future::pending().boxed();
         }
-        let stop = if self.defect == Defect::NeverStops { std::future::pending().boxed() } else { seat.stop };
-        let client = Client::new(Broken { client: seat.client, defect: self.defect }, "default");
-        Manager::new(client, seat.clock).run(stop).boxed()
+        let broken = Broken { client: seat.client, defect: self.defect, watched: Arc::default() };
+        Manager::new(Client::new(broken, "default"), seat.clock).run(seat.stop).boxed()
     }
 
     fn needs_manager(&self) -> bool {
@@ -137,5 +141,11 @@ fn a_client_that_never_deletes_fails() {
 #[test]
 fn a_client_that_does_not_come_back_from_a_crash_fails() {
     let failures = failures(Defect::StaysDead, Menu::calm().with(Fault::Crash, 20));
+    assert_eq!(failures.len(), 4, "{failures:#?}");
+}
+
+#[test]
+fn a_client_that_does_not_open_its_watches_again_fails() {
+    let failures = failures(Defect::NeverWatchesAgain, Menu::calm().with(Fault::BrokenWatch, 30));
     assert_eq!(failures.len(), 4, "{failures:#?}");
 }

@@ -41,7 +41,7 @@ pub struct Workloads {
 
 impl Default for Workloads {
     fn default() -> Self {
-        Self { length: Duration::from_secs(100) }
+        Self { length: Duration::from_secs(75) }
     }
 }
 

@@ -6,6 +6,8 @@ mod determinism;
 #[cfg(test)]
 mod disruption;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod pods;
 #[cfg(test)]
 mod scaling;
@@ -13,5 +15,7 @@ mod scaling;
 mod services;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod watcher;
 #[cfg(test)]
 mod workloads;
