@@ -50,6 +50,20 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Run seeded fault schedules in virtual time; ends with `N passed, M failed`
+    Seeds {
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// The first seed that is not run
+        #[arg(long, default_value_t = 100)]
+        to: u64,
+        /// Print the event log of every run
+        #[arg(long)]
+        log: bool,
+    },
+    /// Measure the embedded cluster: an hour of 50 workloads, writes and events a second, memory
+    Bench,
     /// Build the release binaries and their checksums into dist/
     Dist,
     /// Everything that must hold before a change lands; installs and builds what the tests need
@@ -73,6 +87,12 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Manifests { check } => generated::run(root(), generated::Part::Manifests, check)?,
         Task::Compat { folder } => return compat(folder.as_deref()),
         Task::Testbed { arguments } => return testbed(&arguments),
+        Task::Seeds { from, to, log } => {
+            let mut arguments = vec!["seeds".to_owned(), format!("--from={from}"), format!("--to={to}")];
+            arguments.extend(log.then(|| "--log".to_owned()));
+            return simulator(&[], &arguments);
+        }
+        Task::Bench => return simulator(&["--release"], &["bench".to_owned()]),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -93,14 +113,25 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
 }
 
 fn testbed(arguments: &[String]) -> Result<ExitCode> {
+    program("tidegate-testbed", &[], arguments)
+}
+
+fn simulator(how: &[&str], arguments: &[String]) -> Result<ExitCode> {
+    program("tidegate-sim", how, arguments)
+}
+
+/// Builds and runs a program of the workspace.
+fn program(package: &str, how: &[&str], arguments: &[String]) -> Result<ExitCode> {
     let status = run::cargo(root())
-        .args(["run", "--quiet", "--package", "tidegate-testbed", "--"])
+        .args(["run", "--quiet", "--package", package])
+        .args(how)
+        .arg("--")
         .args(arguments)
         .status()
         .context("cannot start cargo")?;
     match status.code() {
         Some(0) => Ok(ExitCode::SUCCESS),
         Some(_) => Ok(ExitCode::FAILURE),
-        None => bail!("the testbed was ended by a signal"),
+        None => bail!("{package} was ended by a signal"),
     }
 }

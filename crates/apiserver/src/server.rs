@@ -320,6 +320,19 @@ fn json_body(parts: &Parts, body: &Bytes, kind: &str) -> Result<Value, StatusErr
 /// The body of a write to a resource.
 fn object_body(parts: &Parts, body: &Bytes, target: &Target) -> Result<Value, StatusError> {
     let object = json_body(parts, body, &target.resource.kind)?;
+    if let Some(wrong) = object.get("metadata").filter(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        let (kind, version) = (&target.resource.kind, &target.resource.version);
+        let found = match wrong {
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            _ => "array",
+        };
+        return Err(StatusError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal {found} into Go struct \
+             field {kind}.metadata of type v1.ObjectMeta"
+        )));
+    }
     if target.resource.custom.is_some() && crate::object::text(&object, &["kind"]).is_empty() {
         return Err(prepare::missing_kind(&target.resource, &String::from_utf8_lossy(body)));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube::Client;
 use tidegate_clock::Clock;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::faults::{self, Interruption, Menu, Schedule};
 use crate::journal::{Change, Mirror};
@@ -24,6 +24,9 @@ const QUIET: Duration = Duration::from_secs(320);
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// How long it must then stay at rest.
 const AFTERWARDS: Duration = Duration::from_secs(600);
+
+/// Writes of a run that goes nowhere, which would otherwise never end: virtual time may stand still meanwhile.
+const MOST_WRITES: u64 = 20_000;
 
 /// What one instance of the client under test is given.
 pub struct Seat {
@@ -236,7 +239,11 @@ impl Experiment {
         let (subject, watched) = (Arc::clone(&self.subject), Arc::clone(&court));
         let plan = Arc::clone(&schedule);
         world.add(async move { supervise(&*subject, client, clock, &plan, &watched).await });
-        let failure = self.play(&world, &schedule, &court, seed).await;
+        let failure = tokio::select! {
+            biased;
+            () = court.overrun.notified() => Some(format!("more than {MOST_WRITES} writes: somebody runs in circles")),
+            failure = self.play(&world, &schedule, &court, seed) => failure,
+        };
         let failure = failure.map(|text| format!("{:.3} s: {text}", journal.elapsed().as_secs_f64()));
         let failure = court.verdict().or(failure);
         Report { seed, failure, story: journal.story(), log: journal.log(), counts: journal.counts() }
@@ -309,14 +316,25 @@ async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule
 struct Court {
     invariants: Mutex<Vec<Box<dyn Invariant>>>,
     first: Mutex<Option<String>>,
+    writes: AtomicU64,
+    overrun: Notify,
 }
 
 impl Court {
     fn new(invariants: Vec<Box<dyn Invariant>>) -> Self {
-        Self { invariants: Mutex::new(invariants), first: Mutex::default() }
+        Self {
+            invariants: Mutex::new(invariants),
+            first: Mutex::default(),
+            writes: AtomicU64::new(0),
+            overrun: Notify::new(),
+        }
     }
 
     fn see(&self, change: &Change, mirror: &Mirror) {
+        if self.writes.fetch_add(1, Ordering::Relaxed) >= MOST_WRITES {
+            self.overrun.notify_one();
+            return;
+        }
         for invariant in self.invariants.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             if let Err(text) = invariant.on_change(change, mirror) {
                 let at = change.at.as_secs_f64();

@@ -1,5 +1,7 @@
 //! Seeded runs and measurements, started by `cargo xtask seeds` and `cargo xtask bench`.
 
+mod bench;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -26,11 +28,14 @@ enum Task {
         #[arg(long)]
         log: bool,
     },
+    /// Measure speed and memory; only a release build means anything
+    Bench,
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().task {
         Task::Seeds { from, to, log } => seeds(from, to, log),
+        Task::Bench => measure(),
     }
 }
 
@@ -55,4 +60,20 @@ fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn measure() -> ExitCode {
+    match bench::run() {
+        Ok(rows) => {
+            for row in rows {
+                println!("{:<44} {:>16}", row.what, row.value);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -8,6 +8,8 @@ mod custom;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod junk;
+#[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod pods;

@@ -68,6 +68,8 @@ pub struct Manager {
     due: BTreeSet<Work>,
     later: BTreeMap<Work, Timestamp>,
     failures: BTreeMap<Work, u32>,
+    /// When pods were last made for an object.
+    made: BTreeMap<Work, Timestamp>,
 }
 
 impl Manager {
@@ -89,6 +91,7 @@ impl Manager {
             due: BTreeSet::new(),
             later: BTreeMap::new(),
             failures: BTreeMap::new(),
+            made: BTreeMap::new(),
         }
     }
 
@@ -233,6 +236,23 @@ impl Manager {
                 *failed = failed.saturating_add(1);
                 let pause = RETRY_AFTER.saturating_mul(1 << (*failed - 1).min(16)).min(LONGEST_RETRY);
                 self.wake(work, self.clock.now().saturating_add(pause).unwrap_or(now));
+            }
+        }
+    }
+
+    /// Whether pods may be made for an object now. Not twice in a moment: an owner that is gone, which we have not heard
+    /// yet, would otherwise get pods as fast as they are collected.
+    fn may_make_pods(&mut self, work: Work) -> bool {
+        let now = self.clock.now();
+        let next = self.made.get(&work).map(|last| last.saturating_add(RETRY_AFTER).unwrap_or(*last));
+        match next.filter(|next| *next > now) {
+            Some(next) => {
+                self.wake(work, next);
+                false
+            }
+            None => {
+                self.made.insert(work, now);
+                true
             }
         }
     }

@@ -14,10 +14,16 @@ use crate::objects::Key;
 
 impl Manager {
     pub(super) async fn replica_set(&mut self, key: &Key) -> Result<(), Trouble> {
-        let Some(set) = self.sets.get(key).cloned() else { return Ok(()) };
+        let Some(set) = self.sets.get(key).cloned() else {
+            self.made.remove(&Work::ReplicaSet(key.clone()));
+            return Ok(());
+        };
         let uid = set.uid().unwrap_or_default();
         let pods: Vec<&Pod> = self.pods.controlled_by(&uid).collect();
-        let plan = replica_set::plan(&set, &pods, self.clock.now_seconds());
+        let mut plan = replica_set::plan(&set, &pods, self.clock.now_seconds());
+        if plan.create > 0 && !self.may_make_pods(Work::ReplicaSet(key.clone())) {
+            plan.create = 0;
+        }
         let changes = plan.create + plan.delete.len();
         if changes > 0 {
             self.change_pods(&key.0, plan.create, &replica_set::pod_of(&set), &plan.delete).await?;
@@ -63,10 +69,16 @@ impl Manager {
     }
 
     pub(super) async fn job(&mut self, key: &Key) -> Result<(), Trouble> {
-        let Some(found) = self.jobs.get(key).cloned() else { return Ok(()) };
+        let Some(found) = self.jobs.get(key).cloned() else {
+            self.made.remove(&Work::Job(key.clone()));
+            return Ok(());
+        };
         let uid = found.uid().unwrap_or_default();
         let pods: Vec<&Pod> = self.pods.controlled_by(&uid).collect();
-        let plan = job::plan(&found, &pods, self.clock.now_seconds());
+        let mut plan = job::plan(&found, &pods, self.clock.now_seconds());
+        if plan.create > 0 && !self.may_make_pods(Work::Job(key.clone())) {
+            plan.create = 0;
+        }
         if plan.create + plan.delete.len() > 0 {
             self.change_pods(&key.0, plan.create, &job::pod_of(&found), &plan.delete).await?;
         }
