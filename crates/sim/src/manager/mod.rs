@@ -68,7 +68,7 @@ pub struct Manager {
     due: BTreeSet<Work>,
     later: BTreeMap<Work, Timestamp>,
     failures: BTreeMap<Work, u32>,
-    /// When pods were last made for an object.
+    /// When something was last made for an object.
     made: BTreeMap<Work, Timestamp>,
 }
 
@@ -240,9 +240,9 @@ impl Manager {
         }
     }
 
-    /// Whether pods may be made for an object now. Not twice in a moment: an owner that is gone, which we have not heard
-    /// yet, would otherwise get pods as fast as they are collected.
-    fn may_make_pods(&mut self, work: Work) -> bool {
+    /// Whether dependents may be made for an object now. Not twice in a moment: an owner that is gone, which we have not
+    /// heard yet, would otherwise get them as fast as they are collected.
+    fn may_make(&mut self, work: Work) -> bool {
         let now = self.clock.now();
         let next = self.made.get(&work).map(|last| last.saturating_add(RETRY_AFTER).unwrap_or(*last));
         match next.filter(|next| *next > now) {

@@ -6,8 +6,8 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, ResourceExt};
 use serde_json::Value;
 
-use super::Manager;
 use super::requests::{Trouble, answer, ask, by, code};
+use super::{Manager, Work};
 use crate::controllers::endpoints::{self, ENDPOINTS_MANAGER, MANAGED_BY, selects};
 use crate::objects::{Key, key};
 
@@ -22,7 +22,7 @@ impl Manager {
         let pods: Vec<&Pod> = self.pods.within(&key.0).filter(|pod| selects(&selector, pod)).collect();
         let (slice, object) = (endpoints::slice_of(&service, &pods), endpoints::endpoints_of(&service, &pods));
         if let Some(slice) = slice {
-            self.keep_slice(slice).await?;
+            self.keep_slice(key, slice).await?;
         }
         if let Some(object) = object {
             self.keep_endpoints(object).await?;
@@ -30,11 +30,14 @@ impl Manager {
         Ok(())
     }
 
-    async fn keep_slice(&mut self, wanted: Value) -> Result<(), Trouble> {
+    async fn keep_slice(&mut self, service: &Key, wanted: Value) -> Result<(), Trouble> {
         let mut wanted: EndpointSlice = serde_json::from_value(wanted).map_err(|_| Trouble::Unwritable)?;
         let key = key(&wanted);
         let api: Api<EndpointSlice> = Api::namespaced(self.client.clone(), &key.0);
         let Some(found) = self.slices.get(&key) else {
+            if !self.may_make(Work::Service(service.clone())) {
+                return Ok(());
+            }
             let created = ask(api.create(&by(), &wanted)).await?;
             self.slices.put(created);
             return Ok(());
@@ -75,6 +78,7 @@ impl Manager {
     }
 
     async fn service_gone(&mut self, key: &Key) -> Result<(), Trouble> {
+        self.made.remove(&Work::Service(key.clone()));
         let Some(found) = self.endpoints.get(key) else { return Ok(()) };
         if found.labels().get(MANAGED_BY).map(String::as_str) != Some(ENDPOINTS_MANAGER) {
             return Ok(());

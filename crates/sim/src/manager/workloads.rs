@@ -21,7 +21,7 @@ impl Manager {
         let uid = set.uid().unwrap_or_default();
         let pods: Vec<&Pod> = self.pods.controlled_by(&uid).collect();
         let mut plan = replica_set::plan(&set, &pods, self.clock.now_seconds());
-        if plan.create > 0 && !self.may_make_pods(Work::ReplicaSet(key.clone())) {
+        if plan.create > 0 && !self.may_make(Work::ReplicaSet(key.clone())) {
             plan.create = 0;
         }
         let changes = plan.create + plan.delete.len();
@@ -76,7 +76,7 @@ impl Manager {
         let uid = found.uid().unwrap_or_default();
         let pods: Vec<&Pod> = self.pods.controlled_by(&uid).collect();
         let mut plan = job::plan(&found, &pods, self.clock.now_seconds());
-        if plan.create > 0 && !self.may_make_pods(Work::Job(key.clone())) {
+        if plan.create > 0 && !self.may_make(Work::Job(key.clone())) {
             plan.create = 0;
         }
         if plan.create + plan.delete.len() > 0 {
@@ -98,10 +98,17 @@ impl Manager {
     }
 
     pub(super) async fn deployment(&mut self, key: &Key) -> Result<(), Trouble> {
-        let Some(found) = self.deployments.get(key).cloned() else { return Ok(()) };
+        let Some(found) = self.deployments.get(key).cloned() else {
+            self.made.remove(&Work::Deployment(key.clone()));
+            return Ok(());
+        };
         let uid = found.uid().unwrap_or_default();
         let sets: Vec<&ReplicaSet> = self.sets.controlled_by(&uid).collect();
         let plan = deployment::plan(&found, &sets, self.clock.now_seconds());
+        let makes = plan.writes.iter().any(|write| matches!(write, deployment::Write::CreateSet(_)));
+        if makes && !self.may_make(Work::Deployment(key.clone())) {
+            return Ok(());
+        }
         for write in plan.writes {
             self.deployment_write(key, write).await?;
         }
