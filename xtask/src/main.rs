@@ -57,6 +57,20 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Run seeded fault schedules in virtual time; ends with `N passed, M failed`
+    Seeds {
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// The first seed that is not run
+        #[arg(long, default_value_t = 100)]
+        to: u64,
+        /// Print the event log of every run
+        #[arg(long)]
+        log: bool,
+    },
+    /// Measure the embedded cluster: an hour of 50 workloads, writes and events a second, memory
+    Bench,
     /// Build the release binaries and their checksums into dist/
     Dist,
     /// Everything that must hold before a change lands; installs and builds what the tests need
@@ -79,8 +93,14 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Crds { check } => generated::run(root(), generated::Part::Crds, check)?,
         Task::Manifests { check } => generated::run(root(), generated::Part::Manifests, check)?,
         Task::Compat { folder } => return compat(folder.as_deref()),
-        Task::Replay { arguments } => return program("tidegate-scenario", "tidegate-replay", &arguments),
-        Task::Testbed { arguments } => return program("tidegate-testbed", "tidegate-testbed", &arguments),
+        Task::Replay { arguments } => return program("tidegate-scenario", "tidegate-replay", &[], &arguments),
+        Task::Testbed { arguments } => return program("tidegate-testbed", "tidegate-testbed", &[], &arguments),
+        Task::Seeds { from, to, log } => {
+            let mut arguments = vec!["seeds".to_owned(), format!("--from={from}"), format!("--to={to}")];
+            arguments.extend(log.then(|| "--log".to_owned()));
+            return program("tidegate-sim", "tidegate-sim", &[], &arguments);
+        }
+        Task::Bench => return program("tidegate-sim", "tidegate-sim", &["--release"], &["bench".to_owned()]),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -101,9 +121,11 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
 }
 
 /// Builds and runs a program of the workspace that needs more than this one should.
-fn program(package: &str, name: &str, arguments: &[String]) -> Result<ExitCode> {
+fn program(package: &str, name: &str, how: &[&str], arguments: &[String]) -> Result<ExitCode> {
     let status = run::cargo(root())
-        .args(["run", "--quiet", "--package", package, "--bin", name, "--"])
+        .args(["run", "--quiet", "--package", package, "--bin", name])
+        .args(how)
+        .arg("--")
         .args(arguments)
         .status()
         .context("cannot start cargo")?;

@@ -22,6 +22,8 @@ pub struct Call<'a> {
     pub name: &'a str,
     /// The subresource, empty for the object itself.
     pub subresource: &'a str,
+    /// The `User-Agent` of the client, empty if it gave none.
+    pub client: &'a str,
 }
 
 /// What happens before the effect.
@@ -63,6 +65,10 @@ pub struct Delivery<'a> {
     pub object: &'a Value,
     /// Which watch this is: they are numbered as they are opened.
     pub watch: u64,
+    /// The `User-Agent` of the client that watches, empty if it gave none.
+    pub client: &'a str,
+    /// Whether it belongs to the state a watch starts with, rather than to what happened since.
+    pub initial: bool,
 }
 
 /// What happens to a delivery.
@@ -89,6 +95,13 @@ pub trait Faults: Send + Sync {
     fn before(&self, call: &Call<'_>) -> Before {
         let _ = call;
         Before::Pass
+    }
+
+    /// How many writes a list is behind (also the initial events of a watch). Lists that insist on a version, and
+    /// later pages, stay honest; a list is never older than the version it was asked to be at least.
+    fn lag(&self, call: &Call<'_>) -> u64 {
+        let _ = call;
+        0
     }
 
     /// After a request took effect; `code` is the HTTP code of the honest answer.

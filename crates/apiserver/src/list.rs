@@ -49,8 +49,8 @@ const EXPIRED_TOKEN: &str = "The provided continue parameter is too old to displ
     remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-/// Reads a list or a page of it.
-pub(crate) fn list(state: &State, target: &Target) -> Result<Page, StatusError> {
+/// Reads a list or a page of it; one that does not say which version it wants is `lag` writes behind.
+pub(crate) fn list(state: &State, target: &Target, lag: u64) -> Result<Page, StatusError> {
     let query = &target.query;
     let selection = Selection::read(target)?;
     check_options(query, false)?;
@@ -66,7 +66,7 @@ pub(crate) fn list(state: &State, target: &Target) -> Result<Page, StatusError> 
     };
     // A list that any version satisfies is served whole, whatever the limit.
     let limit = if asked == Some(0) && token.is_none() { 0 } else { limit };
-    let at = if revision == 0 { state.store.revision() } else { revision };
+    let at = if revision == 0 { state.store.revision_before(lag).max(asked.unwrap_or(0)) } else { revision };
     let found = state.store.list_at(&target.resource.id, target.scope(), at).map_err(|_| match token {
         Some(_) => StatusError::expired(EXPIRED_TOKEN),
         None => StatusError::expired("The resourceVersion for the provided list is too old."),

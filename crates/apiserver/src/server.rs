@@ -15,6 +15,7 @@ use tidegate_clock::Clock;
 
 use crate::answer::{self, Body};
 use crate::faults::{After, Before, Call, Faults, NoFaults};
+use crate::observer::{NoObserver, Observer, Written};
 use crate::request::{Query, Target, Verb, segments, target};
 use crate::state::State;
 use crate::status::StatusError;
@@ -43,12 +44,21 @@ pub struct Options {
     pub collects_garbage: bool,
     /// Who may interfere.
     pub faults: Arc<dyn Faults>,
+    /// Who is told what happened.
+    pub observer: Arc<dyn Observer>,
 }
 
 impl Options {
     /// The usual options with a clock.
     pub fn new(clock: Clock) -> Self {
-        Self { clock, seed: 0, log_limit: 10_000, collects_garbage: true, faults: Arc::new(NoFaults) }
+        Self {
+            clock,
+            seed: 0,
+            log_limit: 10_000,
+            collects_garbage: true,
+            faults: Arc::new(NoFaults),
+            observer: Arc::new(NoObserver),
+        }
     }
 }
 
@@ -61,6 +71,7 @@ impl std::fmt::Debug for Options {
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) faults: Arc<dyn Faults>,
+    pub(crate) observer: Arc<dyn Observer>,
     watches: AtomicU64,
 }
 
@@ -87,7 +98,12 @@ impl ApiServer {
     /// An empty cluster: the usual four namespaces and nothing else.
     pub fn new(options: Options) -> Self {
         let state = State::new(options.clock, options.seed, options.log_limit, options.collects_garbage);
-        let shared = Shared { state: Mutex::new(state), faults: options.faults, watches: AtomicU64::new(0) };
+        let shared = Shared {
+            state: Mutex::new(state),
+            faults: options.faults,
+            observer: options.observer,
+            watches: AtomicU64::new(0),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -138,13 +154,14 @@ impl ApiServer {
             namespace: &found.namespace,
             name: &found.name,
             subresource: &found.subresource,
+            client: user_agent(parts),
         };
         match self.shared.faults.before(&call) {
             Before::Pass => {}
             Before::Delay(pause) => tokio::time::sleep(pause).await,
             Before::Fail(error) => return Err(error),
         }
-        let response = self.serve(parts, body, &found);
+        let response = self.serve(parts, body, &found, &call);
         match self.shared.faults.after(&call, response.status().as_u16()) {
             After::Pass => {}
             After::Delay(pause) => tokio::time::sleep(pause).await,
@@ -155,7 +172,7 @@ impl ApiServer {
     }
 
     /// One request, under the lock from beginning to end.
-    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target) -> Response<Body> {
+    fn serve(&self, parts: &Parts, body: &Bytes, target: &Target, call: &Call<'_>) -> Response<Body> {
         let mut state = self.shared.lock();
         state.warnings = Warnings::default();
         if let Err(error) = check_route(parts, target) {
@@ -164,7 +181,20 @@ impl ApiServer {
         if let Some(text) = target.resource.deprecation() {
             state.warn(text);
         }
-        let result = self.perform(&mut state, parts, body, target);
+        let before = state.store.revision();
+        let result = self.perform(&mut state, parts, body, target, call);
+        for change in state.store.changes_after(before) {
+            self.shared.observer.written(&Written {
+                call,
+                resource: change.key.resource(),
+                namespace: change.key.namespace(),
+                name: change.key.name(),
+                revision: change.revision,
+                old: change.old.as_ref(),
+                new: &change.new,
+                removed: change.removed,
+            });
+        }
         let mut response = result.unwrap_or_else(|error| answer::failure(&error));
         state.warnings.write(response.headers_mut());
         response
@@ -176,16 +206,18 @@ impl ApiServer {
         parts: &Parts,
         body: &Bytes,
         target: &Target,
+        call: &Call<'_>,
     ) -> Result<Response<Body>, StatusError> {
         let view = View::read(&parts.headers);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
-            let watch = Watch::open(&self.shared, state, number, target, view)?;
+            let lag = self.shared.faults.lag(call);
+            let watch = Watch::open(&self.shared, state, number, target, view, call.client, lag)?;
             return Ok(answer::lines(watch.lines()));
         }
         if matches!(target.verb, Verb::List | Verb::DeleteCollection) {
             let page = if target.verb == Verb::List {
-                list::list(state, target)?
+                list::list(state, target, self.shared.faults.lag(call))?
             } else {
                 let options = DeleteOptions::read(body::delete_options(parts, body)?.as_ref(), &target.query)?;
                 let page = delete::delete_collection(state, target, &options)?;
@@ -224,8 +256,7 @@ fn check_route(parts: &Parts, target: &Target) -> Result<(), StatusError> {
 
 /// Everything that concerns one object.
 fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Result<Outcome, StatusError> {
-    let agent = parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let who = |kind: &str| caller(&target.query, agent, kind);
+    let who = |kind: &str| caller(&target.query, user_agent(parts), kind);
     match (target.verb, target.subresource.as_str()) {
         (Verb::Get, "scale") => scale::get(state, target),
         (Verb::Create, "binding") => {
@@ -271,6 +302,10 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
             Ok(Outcome::Object(200, Arc::clone(object)))
         }
     }
+}
+
+fn user_agent(parts: &Parts) -> &str {
+    parts.headers.get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default()
 }
 
 fn too_large() -> StatusError {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::object::{list, meta_mut, text, uid};
 
@@ -64,7 +64,7 @@ pub(crate) struct Store {
     uids: BTreeMap<String, Key>,
     dependents: BTreeMap<String, BTreeSet<Key>>,
     touched: VecDeque<Change>,
-    announce: watch::Sender<u64>,
+    announce: Arc<Notify>,
 }
 
 impl Store {
@@ -78,7 +78,7 @@ impl Store {
             uids: BTreeMap::new(),
             dependents: BTreeMap::new(),
             touched: VecDeque::new(),
-            announce: watch::Sender::new(1),
+            announce: Arc::default(),
         }
     }
 
@@ -87,8 +87,11 @@ impl Store {
     }
 
     /// Tells when the revision moves.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.announce.subscribe()
+    ///
+    /// Not tokio's `watch` channel: that wakes its receivers in an order of its own choosing, which differs from run
+    /// to run. This wakes them in the order they began to wait.
+    pub(crate) fn subscribe(&self) -> Arc<Notify> {
+        Arc::clone(&self.announce)
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
@@ -154,6 +157,17 @@ impl Store {
         Ok((found, reached))
     }
 
+    /// Changes after a revision, oldest first, as far as they are still known.
+    pub(crate) fn changes_after(&self, revision: u64) -> impl Iterator<Item = &Change> {
+        let start = self.log.partition_point(|change| change.revision <= revision);
+        self.log.range(start..)
+    }
+
+    /// The revision as it was `lag` writes ago, no older than the log reaches back to.
+    pub(crate) fn revision_before(&self, lag: u64) -> u64 {
+        self.revision.saturating_sub(lag).max(self.compacted)
+    }
+
     /// Writes an object under the next revision.
     pub(crate) fn put(&mut self, key: &Key, mut object: Value) -> Arc<Value> {
         self.revision += 1;
@@ -214,7 +228,7 @@ impl Store {
                 self.compacted = oldest.revision;
             }
         }
-        self.announce.send_replace(self.revision);
+        self.announce.notify_waiters();
     }
 
     fn index(&mut self, key: &Key, object: &Value) {

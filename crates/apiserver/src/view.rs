@@ -22,6 +22,11 @@ impl View {
         if first.contains("as=PartialObjectMetadata") { Self::Metadata } else { Self::Whole }
     }
 
+    /// Whether objects go out as they are stored, so that nobody needs to copy them.
+    pub(crate) fn is_plain(self, resource: &Resource) -> bool {
+        self == Self::Whole && resource.custom.is_none()
+    }
+
     /// An object in this form and in the version that was asked for.
     pub(crate) fn shape(self, resource: &Resource, object: &Value) -> Value {
         match self {

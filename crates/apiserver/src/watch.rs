@@ -1,18 +1,20 @@
 //! Watches: a cursor over the log of changes, turned into lines of events.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::Stream;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::faults::{Deliver, Delivery};
 use crate::list::{Selection, check_options, read_version, too_large};
 use crate::object::{meta_mut, set_or_remove};
+use crate::observer::Fate;
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::server::Shared;
@@ -29,6 +31,7 @@ const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// One open watch.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
+    client: String,
     number: u64,
     resource: Arc<Resource>,
     view: View,
@@ -36,8 +39,8 @@ pub(crate) struct Watch {
     selection: Selection,
     cursor: u64,
     initial: VecDeque<Event>,
-    held_back: Vec<(Instant, Bytes)>,
-    changed: watch::Receiver<u64>,
+    held_back: Vec<(Instant, Event)>,
+    changed: Arc<Notify>,
     bookmark_at: Option<Instant>,
     ends_at: Instant,
     ended: bool,
@@ -45,7 +48,14 @@ pub(crate) struct Watch {
 
 struct Event {
     kind: &'static str,
-    object: Value,
+    object: Arc<Value>,
+    initial: bool,
+}
+
+impl Event {
+    fn new(kind: &'static str, object: Arc<Value>) -> Self {
+        Self { kind, object, initial: false }
+    }
 }
 
 impl Watch {
@@ -56,6 +66,8 @@ impl Watch {
         number: u64,
         target: &Target,
         view: View,
+        client: &str,
+        lag: u64,
     ) -> Result<Self, StatusError> {
         let query = &target.query;
         let selection = Selection::read(target)?;
@@ -68,6 +80,7 @@ impl Watch {
         };
         let mut watch = Self {
             shared: Arc::clone(shared),
+            client: client.to_owned(),
             number,
             resource: Arc::clone(&target.resource),
             view,
@@ -81,11 +94,11 @@ impl Watch {
             ends_at: now + timeout,
             ended: false,
         };
-        watch.begin(state, target, asked)?;
+        watch.begin(state, target, asked, lag)?;
         Ok(watch)
     }
 
-    fn begin(&mut self, state: &State, target: &Target, asked: Option<u64>) -> Result<(), StatusError> {
+    fn begin(&mut self, state: &State, target: &Target, asked: Option<u64>, lag: u64) -> Result<(), StatusError> {
         let current = state.store.revision();
         let initial_events = target.query.flag("sendInitialEvents");
         match asked {
@@ -97,21 +110,21 @@ impl Watch {
             _ if target.query.has("sendInitialEvents") && !initial_events => return Ok(()),
             _ => {}
         }
-        for (_, object) in state.store.list(&self.resource.id, target.scope()) {
-            if self.selection.matches(object) {
-                self.initial.push_back(Event { kind: "ADDED", object: (**object).clone() });
+        self.cursor = state.store.revision_before(lag).max(asked.unwrap_or(0));
+        let found = state.store.list_at(&self.resource.id, target.scope(), self.cursor);
+        for object in found.unwrap_or_default().into_values() {
+            if self.selection.matches(&object) {
+                self.initial.push_back(Event { initial: true, ..Event::new("ADDED", object) });
             }
         }
         if initial_events && self.bookmark_at.is_some() {
-            let mut bookmark = self.bookmark();
-            let annotations = json!({"k8s.io/initial-events-end": "true"});
-            meta_mut(&mut bookmark.object).insert("annotations".to_owned(), annotations);
-            self.initial.push_back(bookmark);
+            let end = self.bookmark(Some(json!({"k8s.io/initial-events-end": "true"})));
+            self.initial.push_back(Event { initial: true, ..end });
         }
         Ok(())
     }
 
-    fn bookmark(&self) -> Event {
+    fn bookmark(&self, annotations: Option<Value>) -> Event {
         // An object of the kind with nothing in it but the version.
         let mut object = crate::typed::empty(&self.resource);
         if matches!(self.resource.id.as_str(), "deployments.apps" | "replicasets.apps" | "statefulsets.apps") {
@@ -122,7 +135,8 @@ impl Watch {
         map.insert("kind".to_owned(), json!(self.resource.kind));
         map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
         map.insert("metadata".to_owned(), json!({"resourceVersion": self.cursor.to_string()}));
-        Event { kind: "BOOKMARK", object }
+        set_or_remove(meta_mut(&mut object), "annotations", annotations);
+        Event::new("BOOKMARK", Arc::new(object))
     }
 
     /// The stream of lines.
@@ -132,14 +146,12 @@ impl Watch {
 
     async fn next_line(&mut self) -> Option<Bytes> {
         loop {
+            if let Some(event) = self.take_due() {
+                return Some(self.arrive(&event));
+            }
             if self.ended {
                 return None;
             }
-            if let Some(line) = self.take_due() {
-                return Some(line);
-            }
-            // Seen before the log is read, so that a change in between wakes the wait below.
-            self.changed.borrow_and_update();
             match self.next_event() {
                 Ok(Some(event)) => {
                     if let Some(line) = self.deliver(event).await {
@@ -163,13 +175,16 @@ impl Watch {
         let due = self.held_back.iter().map(|(at, _)| *at).min();
         let bookmark = self.bookmark_at.unwrap_or(self.ends_at);
         let until = bookmark.min(self.ends_at).min(due.unwrap_or(self.ends_at));
+        let changed = Arc::clone(&self.changed);
+        let mut changed = pin!(changed.notified());
+        // Waits from here on; a change since the log was last read must not be slept through.
+        changed.as_mut().enable();
+        if self.shared.lock().store.revision() > self.cursor {
+            return None;
+        }
         tokio::select! {
             biased;
-            changed = self.changed.changed() => {
-                // The sender lives in the shared state that this watch holds: it cannot be gone.
-                self.ended |= changed.is_err();
-                None
-            }
+            () = changed => None,
             () = sleep_until(until) => {
                 let now = Instant::now();
                 if now >= self.ends_at {
@@ -178,16 +193,18 @@ impl Watch {
                 }
                 if self.bookmark_at.is_some_and(|at| now >= at) {
                     self.bookmark_at = Some(now + BOOKMARK_PERIOD);
-                    return Some(self.bookmark());
+                    return Some(self.bookmark(None));
                 }
                 None
             }
         }
     }
 
-    fn take_due(&mut self) -> Option<Bytes> {
+    /// An event that was held back long enough. Before a watch ends it hands out all of them: a client that goes on
+    /// from the last version it saw would never get them.
+    fn take_due(&mut self) -> Option<Event> {
         let now = Instant::now();
-        let index = self.held_back.iter().position(|(at, _)| *at <= now)?;
+        let index = self.held_back.iter().position(|(at, _)| *at <= now || self.ended)?;
         Some(self.held_back.remove(index).1)
     }
 
@@ -215,53 +232,68 @@ impl Watch {
         let after = (!change.removed && self.selection.matches(&change.new)).then_some(&change.new);
         match (before, after) {
             (None, None) => None,
-            (None, Some(new)) => Some(Event { kind: "ADDED", object: (**new).clone() }),
-            (Some(_), Some(new)) => Some(Event { kind: "MODIFIED", object: (**new).clone() }),
-            (Some(_), None) if change.removed => Some(Event { kind: "DELETED", object: (*change.new).clone() }),
+            (None, Some(new)) => Some(Event::new("ADDED", Arc::clone(new))),
+            (Some(_), Some(new)) => Some(Event::new("MODIFIED", Arc::clone(new))),
+            (Some(_), None) if change.removed => Some(Event::new("DELETED", Arc::clone(&change.new))),
             (Some(old), None) => {
                 let mut object = (**old).clone();
                 let revision = Value::from(change.revision.to_string());
                 set_or_remove(meta_mut(&mut object), "resourceVersion", Some(revision));
-                Some(Event { kind: "DELETED", object })
+                Some(Event::new("DELETED", Arc::new(object)))
             }
         }
     }
 
     async fn deliver(&mut self, event: Event) -> Option<Bytes> {
-        let delivery = Delivery {
+        let verdict = self.shared.faults.deliver(&self.delivery(&event));
+        let fate = match verdict {
+            Deliver::Pass => return Some(self.arrive(&event)),
+            Deliver::Delay(pause) => {
+                tokio::time::sleep(pause).await;
+                return Some(self.arrive(&event));
+            }
+            Deliver::HoldBack(_) => Fate::HeldBack,
+            Deliver::Drop => Fate::Lost,
+            Deliver::End => Fate::Ended,
+            Deliver::Expire => Fate::Expired,
+        };
+        self.shared.observer.delivered(&self.delivery(&event), fate);
+        match verdict {
+            Deliver::HoldBack(pause) => self.held_back.push((Instant::now() + pause, event)),
+            Deliver::End => self.ended = true,
+            Deliver::Expire => {
+                let text = format!("too old resource version: {} ({})", self.cursor, self.cursor.saturating_add(1));
+                return Some(self.end_with(&StatusError::expired(text)));
+            }
+            Deliver::Pass | Deliver::Delay(_) | Deliver::Drop => {}
+        }
+        None
+    }
+
+    fn delivery<'a>(&'a self, event: &'a Event) -> Delivery<'a> {
+        Delivery {
             group: &self.resource.group,
             resource: &self.resource.plural,
             kind: event.kind,
             object: &event.object,
             watch: self.number,
-        };
-        let verdict = self.shared.faults.deliver(&delivery);
-        let shaped = self.view.shape(&self.resource, &event.object);
-        let line = line(event.kind, &shaped);
-        match verdict {
-            Deliver::Pass => Some(line),
-            Deliver::Delay(pause) => {
-                tokio::time::sleep(pause).await;
-                Some(line)
-            }
-            Deliver::HoldBack(pause) => {
-                self.held_back.push((Instant::now() + pause, line));
-                None
-            }
-            Deliver::Drop => None,
-            Deliver::End => {
-                self.ended = true;
-                None
-            }
-            Deliver::Expire => {
-                let text = format!("too old resource version: {} ({})", self.cursor, self.cursor.saturating_add(1));
-                Some(self.end_with(&StatusError::expired(text)))
-            }
+            client: &self.client,
+            initial: event.initial,
         }
+    }
+
+    fn arrive(&self, event: &Event) -> Bytes {
+        self.shared.observer.delivered(&self.delivery(event), Fate::Arrived);
+        if self.view.is_plain(&self.resource) {
+            return line(event.kind, &event.object);
+        }
+        line(event.kind, &self.view.shape(&self.resource, &event.object))
     }
 
     fn end_with(&mut self, error: &StatusError) -> Bytes {
         self.ended = true;
+        // Who is told to start over needs nothing of the past.
+        self.held_back.clear();
         line("ERROR", &error.to_value())
     }
 }

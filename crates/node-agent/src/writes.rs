@@ -30,7 +30,8 @@ pub(crate) enum Outcome {
 async fn bounded<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Outcome> {
     match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(kube::Error::Api(status))) if status.is_not_found() || status.is_conflict() => Err(Outcome::Overtaken),
+        // 409 is both a conflict and a name that is taken.
+        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => Err(Outcome::Overtaken),
         Ok(Err(error)) => Err(Outcome::Failed(error.to_string())),
         Err(_) => Err(Outcome::Failed(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))),
     }

@@ -42,7 +42,7 @@ pub(crate) fn delete_collection(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<crate::list::Page, StatusError> {
-    let page = list(state, target)?;
+    let page = list(state, target, 0)?;
     warn_of_orphans(state, &target.resource, options);
     for object in &page.items {
         let key = Key::new(&target.resource.id, crate::object::namespace(object), crate::object::name(object));

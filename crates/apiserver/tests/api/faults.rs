@@ -97,3 +97,82 @@ async fn deliveries_are_lost_overtaken_and_expired_as_told() {
     // "a" was never made, "b" is dropped, "c" is held back past the end, "d" passes, "e" meets the expiry.
     assert_eq!(seen, ["d", "410"]);
 }
+
+/// Does to each delivery what the list says, in turn; then lets everything pass.
+struct Deliveries(std::sync::Mutex<std::collections::VecDeque<Deliver>>);
+
+impl Faults for Deliveries {
+    fn before(&self, call: &Call<'_>) -> Before {
+        if call.verb == Verb::Get { Before::Delay(Duration::from_secs(7)) } else { Before::Pass }
+    }
+
+    fn lag(&self, call: &Call<'_>) -> u64 {
+        if call.verb == Verb::List { 2 } else { 0 }
+    }
+
+    fn after(&self, call: &Call<'_>, _: u16) -> After {
+        if call.verb == Verb::Get { After::Delay(Duration::from_secs(3)) } else { After::Pass }
+    }
+
+    fn deliver(&self, _: &Delivery<'_>) -> Deliver {
+        self.0.lock().unwrap().pop_front().unwrap_or_default()
+    }
+}
+
+/// Names of three new objects with the second at which each arrives at a watch.
+async fn arrivals(deliveries: &[Deliver]) -> (ApiServer, Vec<(String, u64)>) {
+    let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+    let script = Deliveries(std::sync::Mutex::new(deliveries.iter().copied().collect()));
+    let server = ApiServer::new(Options { faults: Arc::new(script), ..Options::new(clock) });
+    let maps = config_maps(&server);
+    let from = server.revision().to_string();
+    for name in ["a", "b", "c"] {
+        maps.create(&PostParams::default(), &config_map(name)).await.unwrap();
+    }
+    let started = tokio::time::Instant::now();
+    let parameters = WatchParams::default().disable_bookmarks().timeout(20);
+    let mut stream = maps.watch(&parameters, &from).await.unwrap().boxed();
+    let mut seen = Vec::new();
+    while let Some(event) = stream.next().await {
+        if let WatchEvent::Added(map) = event.unwrap() {
+            seen.push((map.metadata.name.unwrap(), started.elapsed().as_secs()));
+        }
+    }
+    (server, seen)
+}
+
+fn named(seen: &[(String, u64)]) -> Vec<(&str, u64)> {
+    seen.iter().map(|(name, at)| (name.as_str(), *at)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_event_delays_those_after_it_and_a_held_back_one_is_overtaken() {
+    let (_, seen) = arrivals(&[Deliver::Delay(Duration::from_secs(5))]).await;
+    assert_eq!(named(&seen), [("a", 5), ("b", 5), ("c", 5)]);
+    let (_, seen) = arrivals(&[Deliver::HoldBack(Duration::from_secs(5))]).await;
+    assert_eq!(named(&seen), [("b", 0), ("c", 0), ("a", 5)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_hands_out_what_it_held_back_and_nothing_more() {
+    let (_, seen) = arrivals(&[Deliver::HoldBack(Duration::from_secs(60))]).await;
+    assert_eq!(named(&seen), [("b", 0), ("c", 0), ("a", 20)], "when it is over");
+    let (_, seen) = arrivals(&[Deliver::HoldBack(Duration::from_secs(5)), Deliver::End]).await;
+    assert_eq!(named(&seen), [("a", 0)], "when it is ended");
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_wait_before_and_after_their_effect_and_lists_lag_behind() {
+    let (server, _) = arrivals(&[]).await;
+    let maps = config_maps(&server);
+    let started = tokio::time::Instant::now();
+    maps.get("a").await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 10);
+
+    let list = maps.list(&kube::api::ListParams::default()).await.unwrap();
+    let names: Vec<_> = list.items.iter().map(|map| map.metadata.name.as_deref().unwrap()).collect();
+    assert_eq!(names, ["a"]);
+    let exact = kube::api::ListParams::default().at(&server.revision().to_string());
+    let list = maps.list(&exact.matching(kube::api::VersionMatch::NotOlderThan)).await.unwrap();
+    assert_eq!(list.items.len(), 3, "who insists on a version gets it");
+}

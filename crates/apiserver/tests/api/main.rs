@@ -10,6 +10,8 @@ mod decoding;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod junk;
+#[cfg(test)]
 mod kinds;
 #[cfg(test)]
 mod objects;

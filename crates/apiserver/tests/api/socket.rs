@@ -38,3 +38,60 @@ async fn the_listener_serves_those_with_the_token_and_nobody_else() {
     assert!(trick.starts_with("HTTP/1.1 404"), "{trick}");
     listener.stop().await;
 }
+
+/// Sends raw bytes and reads until the other side closes or says nothing more.
+async fn shout(listener: &Listener, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(listener.address()).await.unwrap();
+    // The listener may hang up in the middle of it.
+    let _ = stream.write_all(bytes).await;
+    let _ = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(std::time::Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn garbage_on_the_socket_is_refused_and_the_next_client_is_served() {
+    let server = server();
+    let listener = Listener::start(server.clone(), 0, "secret").await.unwrap();
+    let before = server.revision();
+    let with_token = "Host: x\r\nAuthorization: Bearer secret\r\nConnection: close\r\n";
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(), "HTTP/1.1 400"),
+        (b"GET\r\n\r\n".to_vec(), "HTTP/1.1 400"),
+        ([0_u8; 4096].to_vec(), "HTTP/1.1 400"),
+        (format!("GET /api/v1/\0 HTTP/1.1\r\n{with_token}\r\n").into_bytes(), "HTTP/1.1 400"),
+        (format!("GET /{} HTTP/1.1\r\n{with_token}\r\n", "a".repeat(100_000)).into_bytes(), "HTTP/1.1 4"),
+        (format!("GET /api HTTP/1.1\r\nX: {}\r\n{with_token}\r\n", "a".repeat(1_000_000)).into_bytes(), "HTTP/1.1 431"),
+        (format!("GET /api/v1//pods HTTP/1.1\r\n{with_token}\r\n").into_bytes(), "HTTP/1.1 404"),
+        (format!("GET /api/v1/namespaces/%2e%2e/pods HTTP/1.1\r\n{with_token}\r\n").into_bytes(), "HTTP/1.1 404"),
+        (format!("GET /api/v1/namespaces/a%2Fb/pods HTTP/1.1\r\n{with_token}\r\n").into_bytes(), "HTTP/1.1 404"),
+        (
+            format!("POST /api/v1/namespaces HTTP/1.1\r\n{with_token}Content-Length: 2\r\n\r\n{{]").into_bytes(),
+            "HTTP/1.1 400",
+        ),
+        (
+            format!(
+                "POST /api/v1/namespaces HTTP/1.1\r\n{with_token}Content-Length: 9000000\r\n\r\n{}",
+                " ".repeat(4_000_000)
+            )
+            .into_bytes(),
+            "HTTP/1.1 413",
+        ),
+        (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}".to_vec(), "HTTP/1.1 401"),
+        (b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Basic c2VjcmV0\r\n\r\n".to_vec(), "HTTP/1.1 401"),
+        (b"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \r\n\r\n".to_vec(), "HTTP/1.1 401"),
+    ];
+    for (bytes, expected) in cases {
+        let answer = shout(&listener, &bytes).await;
+        let shown: String = String::from_utf8_lossy(&bytes).chars().take(60).collect();
+        assert!(answer.starts_with(expected), "{shown:?}: {:?}", answer.chars().take(200).collect::<String>());
+    }
+    assert_eq!(server.revision(), before);
+
+    // Two requests in one breath are answered one after the other.
+    let one = "GET /version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n";
+    let answer = shout(&listener, format!("{one}\r\n{one}Connection: close\r\n\r\n").as_bytes()).await;
+    assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
+    listener.stop().await;
+}

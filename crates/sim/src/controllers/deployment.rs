@@ -168,19 +168,19 @@ impl View<'_> {
         let (_, missing) = self.fence_posts();
         let least = self.replicas() - missing;
         let total: i32 = self.sets.iter().map(|set| asked(set)).sum();
-        let mut budget = total - least - (asked(new) - available(new));
+        let mut budget = total - least - (asked(new) - serving(new));
         if budget <= 0 {
             return Vec::new();
         }
         // Pods that serve nobody go first, then healthy ones as far as availability allows.
         let mut targets: Vec<(&ReplicaSet, i32)> = self.old().map(|set| (set, asked(set))).collect();
         for (set, target) in &mut targets {
-            let gone = (*target - available(set)).clamp(0, budget);
+            let gone = (*target - serving(set)).clamp(0, budget);
             *target -= gone;
             budget -= gone;
         }
-        let serving: i32 = self.sets.iter().map(|set| available(set)).sum();
-        let mut healthy = (serving - least).max(0);
+        let serving: i32 = self.sets.iter().map(|set| serving(set)).sum();
+        let mut healthy = (serving - least).clamp(0, budget);
         for (_, target) in &mut targets {
             let gone = (*target).min(healthy);
             *target -= gone;
@@ -223,6 +223,12 @@ pub(crate) fn asked(set: &ReplicaSet) -> i32 {
 
 pub(crate) fn available(set: &ReplicaSet) -> i32 {
     set.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0)
+}
+
+/// Available pods that stay. A set that was just made smaller still reports the pods it is about to lose; counting
+/// them would let the next step take too many.
+fn serving(set: &ReplicaSet) -> i32 {
+    available(set).min(asked(set))
 }
 
 pub(crate) fn annotation<'a>(set: &'a ReplicaSet, key: &str) -> Option<&'a String> {

@@ -1,6 +1,8 @@
 //! The controllers, as pure functions.
 
+pub mod autoscaler;
 pub mod deployment;
+pub mod disruption;
 pub mod endpoints;
 pub mod job;
 pub(crate) mod pods;

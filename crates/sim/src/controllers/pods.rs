@@ -2,7 +2,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// Whether a pod has neither ended nor been deleted.
 pub(crate) fn is_active(pod: &Pod) -> bool {
@@ -29,11 +28,6 @@ pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) ->
     let Some(since) = ready_since(pod) else { return Available::Unknown };
     let at = since.saturating_add(SignedDuration::from_secs(i64::from(min_ready_seconds))).unwrap_or(since);
     if at <= now { Available::Now } else { Available::At(at) }
-}
-
-/// Whether an object's controller is the one with this uid.
-pub(crate) fn is_controlled_by(meta: &ObjectMeta, uid: &str) -> bool {
-    meta.owner_references.iter().flatten().any(|owner| owner.controller == Some(true) && owner.uid == uid)
 }
 
 /// In which order surplus pods go: those that serve least, first.

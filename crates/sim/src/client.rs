@@ -1,0 +1,36 @@
+//! Clients that say who they are, so that histories and fault schedules can tell them apart.
+
+use std::task::{Context, Poll};
+
+use http::{HeaderValue, Request, Response, header};
+use kube::Client;
+use tidegate_apiserver::{ApiServer, Body};
+use tower_service::Service;
+
+/// Puts a name on every request.
+#[derive(Clone, Debug)]
+struct Named {
+    server: ApiServer,
+    name: HeaderValue,
+}
+
+impl Service<Request<kube::client::Body>> for Named {
+    type Response = Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = <ApiServer as Service<Request<kube::client::Body>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Service::<Request<kube::client::Body>>::poll_ready(&mut self.server, context)
+    }
+
+    fn call(&mut self, mut request: Request<kube::client::Body>) -> Self::Future {
+        request.headers_mut().insert(header::USER_AGENT, self.name.clone());
+        self.server.call(request)
+    }
+}
+
+/// A client of the server under a name, in the namespace `default`. Call it inside a runtime.
+pub fn named(server: &ApiServer, name: &str) -> Client {
+    let name = HeaderValue::from_str(name).unwrap_or_else(|_| HeaderValue::from_static("unnamed"));
+    Client::new(Named { server: server.clone(), name }, "default")
+}

@@ -1,0 +1,363 @@
+//! One seed, one run: a [`Scenario`] is played in a [`World`] where a [`Subject`] does its work under faults; then the
+//! faults stop, the world must come to rest, and every [`Invariant`] must have held and hold.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kube::Client;
+use tidegate_clock::Clock;
+use tokio::sync::{Notify, oneshot};
+
+use crate::faults::{self, Interruption, Menu, Schedule};
+use crate::journal::{Change, Mirror};
+use crate::random::Random;
+use crate::world::{NODE_AGENT, Setting, World};
+
+/// The name under which a scenario acts. It meets no faults.
+pub const USER: &str = "user";
+/// How long nothing may be written for a world to count as at rest. Longer than any retry waits.
+const QUIET: Duration = Duration::from_secs(320);
+/// How long a world may take to come to rest.
+const PATIENCE: Duration = Duration::from_secs(3 * 3600);
+/// How long it must then stay at rest.
+const AFTERWARDS: Duration = Duration::from_secs(600);
+
+/// Writes of a run that goes nowhere, which would otherwise never end: virtual time may stand still meanwhile.
+const MOST_WRITES: u64 = 20_000;
+
+/// What one instance of the client under test is given.
+pub struct Seat {
+    /// All its requests go through this.
+    pub client: Client,
+    /// The only time it knows.
+    pub clock: Clock,
+    /// Done when it must stop: it has lost its lease.
+    pub stop: BoxFuture<'static, ()>,
+}
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seat").finish_non_exhaustive()
+    }
+}
+
+/// A client under test. It is started again after each crash and may be dropped at any moment.
+pub trait Subject: Send + Sync {
+    /// The name under which it acts.
+    fn name(&self) -> &'static str;
+
+    /// Works until it is told to stop.
+    fn start(&self, seat: Seat) -> BoxFuture<'static, ()>;
+
+    /// Whether the workload controllers of this crate must run beside it.
+    fn needs_manager(&self) -> bool {
+        true
+    }
+}
+
+/// Where a scenario is played.
+pub struct Stage<'a> {
+    /// The world.
+    pub world: &'a World,
+    /// A client without faults.
+    pub client: Client,
+    /// What may go wrong meanwhile.
+    pub menu: &'a Menu,
+}
+
+impl std::fmt::Debug for Stage<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("world", self.world).field("menu", self.menu).finish_non_exhaustive()
+    }
+}
+
+/// What users do, and what must be true whatever happens.
+pub trait Scenario: Send + Sync {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// How long users act and faults happen.
+    fn length(&self) -> Duration;
+
+    /// What users do, drawn from `random`. An error means that the scenario itself is wrong.
+    fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>>;
+
+    /// What must hold under these faults.
+    fn invariants(&self, menu: &Menu) -> Vec<Box<dyn Invariant>>;
+
+    /// The resources that others may edit and delete.
+    fn prey(&self) -> &'static [&'static str] {
+        &["pods", "replicasets.apps", "endpoints", "endpointslices.discovery.k8s.io"]
+    }
+}
+
+/// Something that must be true.
+pub trait Invariant: Send {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// Looks at every write, with all objects as they are after it.
+    fn on_change(&mut self, change: &Change, mirror: &Mirror) -> Result<(), String> {
+        let _ = (change, mirror);
+        Ok(())
+    }
+
+    /// Looks at the world when it has come to rest.
+    fn at_rest(&mut self, mirror: &Mirror) -> Result<(), String> {
+        let _ = mirror;
+        Ok(())
+    }
+}
+
+/// Which faults a run meets.
+#[derive(Clone, Debug)]
+pub enum Weather {
+    /// Another selection for each seed.
+    Drawn,
+    /// Always these.
+    Fixed(Menu),
+}
+
+/// A scenario and a client under test; runs with any seed.
+#[derive(Clone)]
+pub struct Experiment {
+    /// What users do.
+    pub scenario: Arc<dyn Scenario>,
+    /// Who is tested.
+    pub subject: Arc<dyn Subject>,
+    /// What goes wrong.
+    pub weather: Weather,
+}
+
+impl std::fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Experiment").field("scenario", &self.scenario.name()).finish_non_exhaustive()
+    }
+}
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// What was broken first, if anything.
+    pub failure: Option<String>,
+    /// What users did and what went wrong, in order.
+    pub story: Vec<String>,
+    /// The event log, if it was kept.
+    pub log: String,
+    /// Writes that took effect and events that were delivered.
+    pub counts: (u64, u64),
+}
+
+impl Report {
+    /// Seed, story, what is broken, and the command that shows it again.
+    pub fn explanation(&self) -> String {
+        let seed = self.seed;
+        let story: Vec<String> = self.story.iter().map(|line| format!("    {line}")).collect();
+        let failure = self.failure.as_deref().unwrap_or("nothing is broken");
+        format!(
+            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --from {seed} --to {} --log\n",
+            story.join("\n"),
+            seed.saturating_add(1)
+        )
+    }
+}
+
+impl Experiment {
+    /// Runs one seed in a runtime of its own, in virtual time.
+    ///
+    /// # Errors
+    /// Only if the runtime cannot be built; a broken invariant is part of the report.
+    pub fn run(&self, seed: u64, keeps_log: bool) -> std::io::Result<Report> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+        Ok(runtime.block_on(self.live(seed, keeps_log)))
+    }
+
+    /// Runs seeds on all cores, each in virtual time of its own, and hands out the reports in order.
+    ///
+    /// # Errors
+    /// If a runtime cannot be built.
+    pub fn run_all(
+        &self,
+        seeds: std::ops::Range<u64>,
+        keeps_log: bool,
+        mut each: impl FnMut(Report),
+    ) -> std::io::Result<()> {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicU64::new(seeds.start);
+        let (sender, receiver) = mpsc::sync_channel(2 * workers);
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= seeds.end || sender.send((seed, self.run(seed, keeps_log))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut waiting = BTreeMap::new();
+            let mut turn = seeds.start;
+            for (seed, report) in &receiver {
+                waiting.insert(seed, report);
+                while let Some(report) = waiting.remove(&turn) {
+                    each(report?);
+                    turn += 1;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn live(&self, seed: u64, keeps_log: bool) -> Report {
+        let menu = match &self.weather {
+            Weather::Drawn => Menu::drawn(seed),
+            Weather::Fixed(menu) => menu.clone(),
+        };
+        let victims = [self.subject.name(), NODE_AGENT];
+        let schedule = Arc::new(Schedule::new(seed, menu.clone(), &victims, self.scenario.length()));
+        let faults = Arc::clone(&schedule) as Arc<dyn tidegate_apiserver::Faults>;
+        let mut world = World::empty(Setting { keeps_log, faults, ..Setting::new(seed) });
+        let journal = Arc::clone(world.journal());
+        schedule.report_to(&journal);
+        journal.tell(&format!("seed {seed}, scenario {}, faults: {menu}", self.scenario.name()));
+        let court = Arc::new(Court::new(self.scenario.invariants(&menu)));
+        let listening = Arc::clone(&court);
+        journal.listen(Box::new(move |change, mirror| listening.see(change, mirror)));
+        world.add_nodes();
+        if self.subject.needs_manager() {
+            world.add_manager();
+        }
+        let (client, clock) = (world.client(self.subject.name()), world.clock());
+        let (subject, watched) = (Arc::clone(&self.subject), Arc::clone(&court));
+        let plan = Arc::clone(&schedule);
+        world.add(async move { supervise(&*subject, client, clock, &plan, &watched).await });
+        let failure = tokio::select! {
+            biased;
+            () = court.overrun.notified() => Some(format!("more than {MOST_WRITES} writes: somebody runs in circles")),
+            failure = self.play(&world, &schedule, &court, seed) => failure,
+        };
+        let failure = failure.map(|text| format!("{:.3} s: {text}", journal.elapsed().as_secs_f64()));
+        let failure = court.verdict().or(failure);
+        Report { seed, failure, story: journal.story(), log: journal.log(), counts: journal.counts() }
+    }
+
+    /// Faults and actions, then rest; what is wrong with the end, if anything.
+    async fn play(&self, world: &World, schedule: &Schedule, court: &Court, seed: u64) -> Option<String> {
+        let journal = world.journal();
+        let stage = Stage { world, client: world.client(USER), menu: schedule.menu() };
+        let meddler = world.client(faults::MEDDLER);
+        let (played, ()) = futures::join!(
+            self.scenario.play(&stage, Random::new(seed, "scenario")),
+            faults::meddle(meddler.clone(), journal, schedule, seed, self.scenario.prey()),
+        );
+        if let Err(error) = played {
+            return Some(format!("the scenario cannot be played: {error}"));
+        }
+        world.pass(self.scenario.length().saturating_sub(journal.elapsed())).await;
+        faults::heal(&meddler, journal).await;
+        journal.tell("the faults stop");
+        if !world.settle(QUIET, PATIENCE).await {
+            return Some(format!("does not come to rest within {} s after the faults", PATIENCE.as_secs()));
+        }
+        journal.tell("at rest");
+        let broken = court.at_rest(&journal.mirror());
+        let revision = world.server().revision();
+        world.pass(AFTERWARDS).await;
+        let moved = world.server().revision() - revision;
+        broken.or_else(|| (moved > 0).then(|| format!("{moved} writes after the world had come to rest")))
+    }
+}
+
+/// Runs the client under test, and interrupts it as the schedule says.
+async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule: &Schedule, court: &Court) {
+    // Instances that were told to stop and may still be finishing something.
+    let mut retiring = tokio::task::JoinSet::new();
+    loop {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = Box::pin(async move { drop(stopped.await) });
+        let mut running =
+            tokio::task::JoinSet::from_iter([subject.start(Seat { client: client.clone(), clock, stop: stopped })]);
+        let interruption = tokio::select! {
+            biased;
+            interruption = schedule.interruption() => interruption,
+            ended = running.join_next() => {
+                let how = match ended {
+                    Some(Err(error)) if error.is_panic() => "panics",
+                    _ => "ends by itself",
+                };
+                court.accuse(&format!("the client under test {how}"));
+                return;
+            }
+        };
+        match interruption {
+            Interruption::Crash(pause) => {
+                running.shutdown().await;
+                tokio::time::sleep(pause).await;
+            }
+            Interruption::LeaseLoss => {
+                // It hears of it when the sender is dropped.
+                drop(stop);
+                retiring.spawn(async move { while running.join_next().await.is_some() {} });
+                while retiring.try_join_next().is_some() {}
+            }
+        }
+    }
+}
+
+/// Holds the world to its invariants.
+struct Court {
+    invariants: Mutex<Vec<Box<dyn Invariant>>>,
+    first: Mutex<Option<String>>,
+    writes: AtomicU64,
+    overrun: Notify,
+}
+
+impl Court {
+    fn new(invariants: Vec<Box<dyn Invariant>>) -> Self {
+        Self {
+            invariants: Mutex::new(invariants),
+            first: Mutex::default(),
+            writes: AtomicU64::new(0),
+            overrun: Notify::new(),
+        }
+    }
+
+    fn see(&self, change: &Change, mirror: &Mirror) {
+        if self.writes.fetch_add(1, Ordering::Relaxed) >= MOST_WRITES {
+            self.overrun.notify_one();
+            return;
+        }
+        for invariant in self.invariants.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            if let Err(text) = invariant.on_change(change, mirror) {
+                let at = change.at.as_secs_f64();
+                self.accuse(&format!("{at:.3} s: {}: {text}", invariant.name()));
+            }
+        }
+    }
+
+    fn at_rest(&self, mirror: &Mirror) -> Option<String> {
+        let mut invariants = self.invariants.lock().unwrap_or_else(PoisonError::into_inner);
+        let broken = |invariant: &mut Box<dyn Invariant>| {
+            let result = invariant.at_rest(mirror);
+            result.err().map(|text| format!("{}: {text}", invariant.name()))
+        };
+        invariants.iter_mut().find_map(broken)
+    }
+
+    /// Only the first broken rule counts: the rest often follows from it.
+    fn accuse(&self, text: &str) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| text.to_owned());
+    }
+
+    fn verdict(&self) -> Option<String> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

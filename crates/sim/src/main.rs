@@ -1,0 +1,79 @@
+//! Seeded runs and measurements, started by `cargo xtask seeds` and `cargo xtask bench`.
+
+mod bench;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tidegate_sim::scenarios;
+
+#[derive(Parser)]
+#[command(name = "tidegate-sim", about = "Worlds in virtual time")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run fault schedules; each seed gives one history
+    Seeds {
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// The first seed that is not run
+        #[arg(long, default_value_t = 100)]
+        to: u64,
+        /// Print the event log of every run
+        #[arg(long)]
+        log: bool,
+    },
+    /// Measure speed and memory; only a release build means anything
+    Bench,
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().task {
+        Task::Seeds { from, to, log } => seeds(from, to, log),
+        Task::Bench => measure(),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the report is what this program is for")]
+fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
+    let (mut passed, mut failed) = (0_u64, 0_u64);
+    let done = scenarios::experiment().run_all(from..to, log, |report| {
+        if log {
+            print!("{}", report.log);
+        }
+        match report.failure {
+            None => passed += 1,
+            Some(_) => {
+                failed += 1;
+                println!("{}", report.explanation());
+            }
+        }
+    });
+    if let Err(error) = done {
+        println!("no runtime: {error}");
+        return ExitCode::FAILURE;
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn measure() -> ExitCode {
+    match bench::run() {
+        Ok(rows) => {
+            for row in rows {
+                println!("{:<44} {:>16}", row.what, row.value);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Scenarios to play, and clients to test in them.
+
+mod workloads;
+
+pub use workloads::{ManagerSubject, Workloads, experiment};
