@@ -23,9 +23,10 @@ pub(crate) struct Row {
 /// Runs all measurements.
 pub(crate) fn run() -> Result<Vec<Row>, String> {
     let row = |what, value| Row { what, value };
+    // First, while the process is small: memory that was used and freed would hide what is used now.
+    let (heavy, per_object) = weight()?;
     let hour = hour()?;
     let idle = idle_hour()?;
-    let (heavy, per_object) = weight()?;
     let seconds = hour.took.as_secs_f64();
     let rate = (hour.writes + hour.events) as f64 / seconds.max(1e-9);
     Ok(vec![

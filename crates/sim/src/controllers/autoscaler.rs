@@ -62,7 +62,7 @@ fn decide(
     match proposed {
         Some(_) => set(status, "ScalingActive", "True", "ValidMetricFound", "the replica count was computed", now),
         None => {
-            set(status, "ScalingActive", "False", "FailedGetMetric", "no annotation says how much load there is", now)
+            set(status, "ScalingActive", "False", "FailedGetMetric", "no annotation says how much load there is", now);
         }
     }
     let wanted = proposed.unwrap_or(current);
