@@ -16,7 +16,7 @@ use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
-use crate::error::LookError;
+use crate::error::{LookError, in_time};
 use crate::events::Recorder;
 use crate::execute::Executor;
 use crate::reconcile::{Next, reconcile};
@@ -168,7 +168,7 @@ async fn work(shared: Arc<Shared>) {
 
 async fn give_services_back(shared: Arc<Shared>) {
     while let Some(key) = shared.services.next().await {
-        match services::look_at(&shared, &key).await {
+        match in_time("give back", &key, services::look_at(&shared, &key)).await {
             Ok(()) => shared.services.forget(&key),
             Err(_) => {
                 shared.services.retry(key.clone());

@@ -1,6 +1,23 @@
 //! Why a look at a Rollout ended early.
 
+use std::time::Duration;
+
 use tidegate_runtime::Key;
+
+/// How long an answer is waited for. A look holds its Rollout back meanwhile, and nothing else.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Waits for an answer, but not for ever.
+pub(crate) async fn in_time<T>(
+    verb: &'static str,
+    what: impl std::fmt::Display,
+    work: impl Future<Output = Result<T, LookError>>,
+) -> Result<T, LookError> {
+    match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
+        Ok(result) => result,
+        Err(_) => Err(LookError::TimedOut { verb, what: what.to_string() }),
+    }
+}
 
 /// What went wrong and what it means for the next look.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +54,14 @@ pub(crate) enum LookError {
         found: String,
         /// The uid there should be.
         wanted: String,
+    },
+    /// No answer came; whether there was an effect is not known.
+    #[error("{verb} {what}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    TimedOut {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        what: String,
     },
     /// Somebody else may lead by now.
     #[error("the lease is lost")]

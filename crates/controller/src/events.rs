@@ -14,6 +14,8 @@ use tidegate_clock::Clock;
 use tidegate_engine::{Event, Severity};
 use tokio::sync::mpsc;
 
+use crate::error::REQUEST_TIMEOUT;
+
 /// Events that may wait to be sent; more are dropped, because nothing may wait for them.
 const MOST_WAITING: usize = 1000;
 /// Events that are remembered, so that the same one again only raises a number.
@@ -74,7 +76,8 @@ async fn send(client: Client, mut waiting: mpsc::Receiver<Told>) {
             *count = count.saturating_add(1);
             let patch = json!({"count": *count, "lastTimestamp": seconds(told.at)});
             let params = PatchParams { field_manager: Some(COMPONENT.to_owned()), ..PatchParams::default() };
-            if api.patch(name, &params, &Patch::Merge(&patch)).await.is_ok() {
+            let told = tokio::time::timeout(REQUEST_TIMEOUT, api.patch(name, &params, &Patch::Merge(&patch))).await;
+            if matches!(told, Ok(Ok(_))) {
                 continue;
             }
             remembered.remove(&same);
@@ -84,7 +87,7 @@ async fn send(client: Client, mut waiting: mpsc::Receiver<Told>) {
         let params = PostParams { field_manager: Some(COMPONENT.to_owned()), ..PostParams::default() };
         let Ok(object) = serde_json::from_value(body(&told, &name)) else { continue };
         // An event that cannot be told is lost: nothing else may suffer from it.
-        if let Ok(made) = api.create(&params, &object).await {
+        if let Ok(Ok(made)) = tokio::time::timeout(REQUEST_TIMEOUT, api.create(&params, &object)).await {
             if remembered.len() >= MOST_REMEMBERED {
                 remembered.pop_first();
             }

@@ -16,7 +16,7 @@ use tidegate_engine::plan;
 use tidegate_runtime::{Key, Store, Stored, Undecodable};
 
 use crate::controller::Shared;
-use crate::error::LookError;
+use crate::error::{LookError, in_time};
 use crate::execute::{FIELD_MANAGER, Outcome};
 use crate::observe::observe;
 use crate::uncertain::Kind;
@@ -41,7 +41,7 @@ pub(crate) enum Next {
 pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookError> {
     let executor = &shared.executor;
     for (kind, object) in executor.uncertain.of(key) {
-        read_again(shared, key, kind, &object).await?;
+        in_time("get", &object, read_again(shared, key, kind, &object)).await?;
     }
     let rollout = match executor.cache.rollouts.stored(key) {
         None => {
@@ -49,12 +49,12 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             return Ok(Next::OnChange);
         }
         Some(Stored::Bad(bad)) => {
-            tell_undecodable(shared, key, &bad).await?;
+            in_time("patch", key, tell_undecodable(shared, key, &bad)).await?;
             return Ok(Next::OnChange);
         }
         Some(Stored::Good(rollout)) => rollout,
     };
-    let sight = match observe(shared, &rollout).await {
+    let sight = match in_time("list pods of", key, observe(shared, &rollout)).await {
         Err(LookError::NotSynced(_)) => return Ok(Next::After(SYNC_RETRY)),
         result => result?,
     };

@@ -4,7 +4,6 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
@@ -43,6 +42,11 @@ impl Default for Watch {
     }
 }
 
+/// How long a watch that fails waits: this long at first, twice as long each time, at most so long. No jitter: the same
+/// run must give the same history, and the API server spreads load by itself.
+const FIRST_PAUSE: Duration = Duration::from_millis(800);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// Watches until it is dropped. Every change is told once the store holds it.
 pub async fn watch<K>(api: Api<Guarded<K>>, how: Watch, store: Store<K>, mut tell: impl FnMut(Change<K>))
 where
@@ -51,7 +55,8 @@ where
 {
     loop {
         let config = watcher::Config { label_selector: how.labels.clone(), ..watcher::Config::default() };
-        let events = watcher(api.clone(), config).default_backoff();
+        let events = watcher(api.clone(), config);
+        let mut pause = FIRST_PAUSE;
         let mut events = std::pin::pin!(events);
         let end = tokio::time::sleep(how.relist_after);
         let mut end = std::pin::pin!(end);
@@ -61,9 +66,17 @@ where
                 event = events.next() => event,
                 () = &mut end => break,
             };
-            // Errors are temporary by contract: the stream waits and goes on by itself.
-            let Some(Ok(event)) = event else { continue };
-            take_in(&store, event, &mut tell);
+            match event {
+                Some(Ok(event)) => {
+                    pause = FIRST_PAUSE;
+                    take_in(&store, event, &mut tell);
+                }
+                // Errors are temporary by contract: the stream goes on when it is asked again.
+                Some(Err(_)) | None => {
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
         }
     }
 }

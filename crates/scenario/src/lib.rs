@@ -5,6 +5,7 @@
 //!   world.rs       the in-process API, workload controllers, pods and the controller, in virtual time
 //!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
 //!   observer.rs  projection.rs  sequences.rs    what a checkpoint holds
+//!   seeds.rs       the controller under seeded faults
 //!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
 //! ```
 //!
@@ -19,6 +20,7 @@ mod play;
 mod projection;
 mod report;
 mod scenario;
+pub mod seeds;
 mod sequences;
 mod world;
 

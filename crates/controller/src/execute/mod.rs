@@ -10,13 +10,14 @@ pub(crate) use pods::views;
 use kube::api::{Api, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::Value;
+use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_engine::{Event, Observed, Plan, Write};
 use tidegate_runtime::Key;
 use tidegate_runtime::lease::Leadership;
 
 use crate::cache::Cache;
-use crate::error::LookError;
+use crate::error::{LookError, in_time};
 use crate::events::Recorder;
 use crate::uncertain::{Kind, Uncertain};
 
@@ -68,7 +69,7 @@ impl Executor {
         let mut refused = false;
         for action in &plan.actions {
             execution.check_leadership()?;
-            match execution.write(&action.write).await? {
+            match execution.write_in_time(&action.write).await? {
                 Outcome::Done => execution.tell(&action.events),
                 Outcome::Refused => refused = true,
             }
@@ -78,11 +79,33 @@ impl Executor {
         }
         if let Some(change) = &plan.status {
             execution.check_leadership()?;
-            execution.write_status(&change.status).await?;
+            let written = in_time("patch", &execution.key, execution.write_status(&change.status)).await;
+            if written.is_err() {
+                self.uncertain.add(&execution.key, Kind::Rollout, &execution.key);
+            }
+            written?;
             execution.tell(&change.events);
         }
         Ok(Outcome::Done)
     }
+}
+
+/// The object that a write changes, where it is one that we keep.
+fn target<'a>(write: &'a Write, rollout: &'a str) -> Option<(Kind, &'a str)> {
+    Some(match write {
+        Write::Adopt(set) | Write::Release(set) | Write::DeleteSet(set) => (Kind::ReplicaSet, &set.name),
+        Write::CreateSet(set) => (Kind::ReplicaSet, set.metadata.name.text()),
+        Write::EditSet { name, .. } | Write::SetDeadline { name, .. } => (Kind::ReplicaSet, name),
+        Write::SetRevision(_) | Write::SetDefaultReplicas(_) | Write::SetWorkloadGeneration(_) => {
+            (Kind::Rollout, rollout)
+        }
+        Write::SwitchService { name, .. } => (Kind::Service, name),
+        Write::CreateAnalysisRun(run) => (Kind::AnalysisRun, run.metadata.name.text()),
+        Write::TerminateAnalysisRun(name) | Write::DeleteAnalysisRun(name) => (Kind::AnalysisRun, name),
+        Write::CreateExperiment(experiment) => (Kind::Experiment, experiment.metadata.name.text()),
+        Write::TerminateExperiment(name) | Write::DeleteExperiment(name) => (Kind::Experiment, name),
+        Write::Evict { .. } | Write::EditPod { .. } | Write::ScaleWorkload { .. } | Write::Route(_) => return None,
+    })
 }
 
 impl Execution<'_> {
@@ -107,6 +130,17 @@ impl Execution<'_> {
     /// Whoever has lost the lease writes nothing more, not even the rest of a plan.
     fn check_leadership(&self) -> Result<(), LookError> {
         if self.executor.leadership.is_held() { Ok(()) } else { Err(LookError::NotLeading) }
+    }
+
+    /// A write without an answer may have had its effect: the object is read again before the next plan.
+    async fn write_in_time(&self, write: &Write) -> Result<Outcome, LookError> {
+        let result = in_time("write for", &self.key, self.write(write)).await;
+        if matches!(result, Err(LookError::TimedOut { .. }))
+            && let Some((kind, name)) = target(write, &self.key.name)
+        {
+            self.executor.uncertain.add(&self.key, kind, &self.key_of(name));
+        }
+        result
     }
 
     /// Remembers that a write may or may not have had its effect, and passes the error on.
