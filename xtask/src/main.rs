@@ -59,6 +59,9 @@ enum Task {
     },
     /// Run seeded fault schedules in virtual time; ends with `N passed, M failed`
     Seeds {
+        /// Who is tested: the workload controllers of the embedded cluster, or the Rollout controller
+        #[arg(long, default_value = "workloads", value_parser = ["workloads", "rollouts"])]
+        scenario: String,
         /// The first seed
         #[arg(long, default_value_t = 0)]
         from: u64,
@@ -95,9 +98,13 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Compat { folder } => return compat(folder.as_deref()),
         Task::Replay { arguments } => return program("tidegate-scenario", "tidegate-replay", &[], &arguments),
         Task::Testbed { arguments } => return program("tidegate-testbed", "tidegate-testbed", &[], &arguments),
-        Task::Seeds { from, to, log } => {
-            let mut arguments = vec!["seeds".to_owned(), format!("--from={from}"), format!("--to={to}")];
+        Task::Seeds { scenario, from, to, log } => {
+            let mut arguments = vec![format!("--from={from}"), format!("--to={to}")];
             arguments.extend(log.then(|| "--log".to_owned()));
+            if scenario == "rollouts" {
+                return program("tidegate-scenario", "tidegate-rollout-seeds", &[], &arguments);
+            }
+            arguments.insert(0, "seeds".to_owned());
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
         Task::Bench => return program("tidegate-sim", "tidegate-sim", &["--release"], &["bench".to_owned()]),

@@ -141,6 +141,8 @@ impl std::fmt::Debug for Experiment {
 /// What came of one run.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// The scenario.
+    pub scenario: &'static str,
     /// The seed.
     pub seed: u64,
     /// What was broken first, if anything.
@@ -156,11 +158,11 @@ pub struct Report {
 impl Report {
     /// Seed, story, what is broken, and the command that shows it again.
     pub fn explanation(&self) -> String {
-        let seed = self.seed;
+        let (seed, scenario) = (self.seed, self.scenario);
         let story: Vec<String> = self.story.iter().map(|line| format!("    {line}")).collect();
         let failure = self.failure.as_deref().unwrap_or("nothing is broken");
         format!(
-            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --from {seed} --to {} --log\n",
+            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --scenario {scenario} --from {seed} --to {} --log\n",
             story.join("\n"),
             seed.saturating_add(1)
         )
@@ -246,7 +248,8 @@ impl Experiment {
         };
         let failure = failure.map(|text| format!("{:.3} s: {text}", journal.elapsed().as_secs_f64()));
         let failure = court.verdict().or(failure);
-        Report { seed, failure, story: journal.story(), log: journal.log(), counts: journal.counts() }
+        let scenario = self.scenario.name();
+        Report { scenario, seed, failure, story: journal.story(), log: journal.log(), counts: journal.counts() }
     }
 
     /// Faults and actions, then rest; what is wrong with the end, if anything.
