@@ -10,7 +10,7 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tidegate_api::names::labels;
 use tidegate_clock::Clock;
-use tidegate_engine::Router;
+use tidegate_engine::{Event, Router};
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
 use tokio::task::JoinSet;
@@ -23,6 +23,9 @@ use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
 use crate::workloads::{WorkloadChange, Workloads};
 use crate::{services, triggers};
+
+/// Reason of the event that tells of a write which the API server refuses.
+const REFUSED: &str = "WriteRefused";
 
 /// How the controller is run.
 #[derive(Clone, Debug)]
@@ -59,18 +62,57 @@ pub(crate) struct Shared {
     pub services: Queue<Key>,
     pub workloads: Workloads,
     pub workload_changed: Arc<dyn Fn(WorkloadChange) + Send + Sync>,
-    undecodable: Mutex<BTreeMap<Key, (String, i64)>>,
+    /// The last refusal of each Rollout.
+    refused: Told<String>,
+    /// The last refusal that people were told of: the first of its kind may be a moment's, and is not told.
+    told_refused: Told<String>,
+    undecodable: Told<(String, i64)>,
+}
+
+/// What was last told about each Rollout, so that nobody is told twice in a row.
+struct Told<T>(Mutex<BTreeMap<Key, T>>);
+
+impl<T: PartialEq + Clone> Told<T> {
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Notes what is being told; says whether that is news.
+    fn is_news(&self, key: &Key, what: T) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(key.clone(), what.clone()) != Some(what)
+    }
+
+    fn forget(&self, key: &Key) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
 }
 
 impl Shared {
     /// Notes that an undecodable Rollout is being told about; says whether that is news.
     pub(crate) fn told_undecodable(&self, key: &Key, version: (String, i64)) -> bool {
-        let mut told = self.undecodable.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(key.clone(), version.clone()) != Some(version)
+        self.undecodable.is_news(key, version)
     }
 
     pub(crate) fn forget_undecodable(&self, key: &Key) {
-        self.undecodable.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.undecodable.forget(key);
+    }
+
+    fn forget_refusal(&self, key: &Key) {
+        self.refused.forget(key);
+        self.told_refused.forget(key);
+    }
+
+    /// Tells people once what the API server refuses, and what they can do about it.
+    fn tell_refusal(&self, key: &Key, error: &LookError) {
+        let Some(message) = error.refusal() else { return };
+        let is_lasting = !self.refused.is_news(key, message.clone());
+        if let Some(rollout) = self.executor.cache.rollouts.get(key)
+            && is_lasting
+            && self.told_refused.is_news(key, message.clone())
+        {
+            self.executor.events.tell(&rollout.metadata, &Event::warning(REFUSED, message));
+        }
     }
 }
 
@@ -100,7 +142,9 @@ pub async fn run(
             // The receiver lives as long as the controller does.
             let _ = changes.send(change);
         }),
-        undecodable: Mutex::default(),
+        refused: Told::new(),
+        told_refused: Told::new(),
+        undecodable: Told::new(),
     });
     let mut background = JoinSet::new();
     background.spawn(send_events);
@@ -146,8 +190,12 @@ async fn work(shared: Arc<Shared>) {
             Ok(Next::Soon) => {
                 shared.queue.again(key.clone());
             }
-            Ok(Next::OnChange) => shared.queue.forget(&key),
+            Ok(Next::OnChange) => {
+                shared.forget_refusal(&key);
+                shared.queue.forget(&key);
+            }
             Ok(Next::After(delay)) => {
+                shared.forget_refusal(&key);
                 shared.queue.forget(&key);
                 shared.queue.add_after(key.clone(), delay);
             }
@@ -155,10 +203,7 @@ async fn work(shared: Arc<Shared>) {
                 shared.queue.retry(key.clone());
             }
             Err(error) => {
-                if error.is_not_found() {
-                    // What was missing is read again before the next plan.
-                    shared.queue.forget(&key);
-                }
+                shared.tell_refusal(&key, &error);
                 shared.queue.retry(key.clone());
             }
         }

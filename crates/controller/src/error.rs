@@ -81,8 +81,20 @@ impl LookError {
         }
     }
 
-    /// Whether the API server said that the object does not exist.
-    pub(crate) fn is_not_found(&self) -> bool {
-        matches!(self, Self::Api { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_not_found()))
+    /// What to tell people about a request that is refused and will be until somebody does something; none for failures
+    /// that pass by themselves, and for ReplicaSets that cannot be made, which have a condition and event of their own.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let Self::Api { verb, kind, key, source } = self else { return None };
+        let kube::Error::Api(status) = &**source else { return None };
+        let advice = match status.code {
+            403 => "allow it in the controller's role, the quota or the admission policy that refuses it",
+            400 | 413 | 422 => "correct what the message names in the Rollout or the object",
+            401 => "renew the credentials of the controller",
+            404 | 405 => "install the CRDs and grant the permissions of this release",
+            _ => return None,
+        };
+        let has_own_event = *kind == "ReplicaSet" && *verb == "create";
+        let text = &status.message;
+        (!has_own_event).then(|| format!("Failed to {verb} {kind} \"{}\": {text}; {advice}", key.name))
     }
 }

@@ -46,13 +46,17 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
     let rollout = match executor.cache.rollouts.stored(key) {
         None => {
             executor.uncertain.forget(key);
+            shared.forget_undecodable(key);
             return Ok(Next::OnChange);
         }
         Some(Stored::Bad(bad)) => {
             in_time("patch", key, tell_undecodable(shared, key, &bad)).await?;
             return Ok(Next::OnChange);
         }
-        Some(Stored::Good(rollout)) => rollout,
+        Some(Stored::Good(rollout)) => {
+            shared.forget_undecodable(key);
+            rollout
+        }
     };
     let sight = match in_time("list pods of", key, observe(shared, &rollout)).await {
         Err(LookError::NotSynced(_)) => return Ok(Next::After(SYNC_RETRY)),

@@ -24,11 +24,19 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
     if !named_by.is_empty() {
         return Ok(());
     }
+    if !is_marked(&service) && cache.rollouts.has_bad(&key.namespace) {
+        // A Rollout that cannot be read may name it.
+        return Ok(());
+    }
     let marked = service.metadata.annotations.as_ref().and_then(|all| all.get(annotations::MANAGED_BY));
     if let Some(name) = marked {
         // The cache may be late, and taking the selector away sends traffic everywhere: ask first.
         let api: Api<Rollout> = Api::namespaced(shared.executor.client.clone(), &key.namespace);
-        let found = api.get_opt(name).await;
+        let found = match api.get_opt(name).await {
+            // It is there, and as long as it cannot be read nobody knows whether it names this Service.
+            Err(kube::Error::SerdeError(_)) => return Ok(()),
+            found => found,
+        };
         let found = found.map_err(|error| LookError::api("get", "Rollout", &Key::new(&key.namespace, name), error))?;
         if found.is_some_and(|rollout| is_named(&rollout, &key.name)) {
             return Ok(());
@@ -48,6 +56,10 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         Err(error) => Err(LookError::api("patch", "Service", key, error)),
     }
+}
+
+fn is_marked(service: &Service) -> bool {
+    service.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotations::MANAGED_BY))
 }
 
 fn is_named(rollout: &Rollout, service: &str) -> bool {

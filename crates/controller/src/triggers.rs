@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate_api::ObjectMeta;
 use tidegate_api::analysis::AnalysisRun;
-use tidegate_api::names::condition;
+use tidegate_api::names::{annotations, condition};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::{Items, Text};
@@ -15,6 +15,7 @@ use tidegate_validate::references::service_roles;
 
 use crate::cache::{BY_SERVICE, BY_TEMPLATE, BY_WORKLOAD, controller_of, workload_key};
 use crate::controller::Shared;
+use crate::uncertain::Kind;
 
 fn metadata<K: kube::Resource>(stored: &Stored<K>) -> &ObjectMeta {
     match stored {
@@ -59,6 +60,15 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     for role in before.iter().flat_map(|old| service_roles(old)) {
         shared.services.add(Key::new(key.namespace.clone(), role.name));
     }
+    if matches!(change, Change::Deleted(Stored::Bad(_))) {
+        // Which Services it named cannot be read any more; those that are marked with its name know.
+        for service in shared.executor.cache.services.within(&key.namespace) {
+            let marked = service.metadata.annotations.as_ref().and_then(|all| all.get(annotations::MANAGED_BY));
+            if marked == Some(&key.name) {
+                shared.services.add(Key::of(&service.metadata));
+            }
+        }
+    }
     shared.queue.add(key);
 }
 
@@ -68,7 +78,12 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
         add_owner(shared, metadata(old));
     }
     let found = metadata(object);
-    if controller_of(found).is_some() {
+    if let Some(owner) = controller_of(found) {
+        if matches!(change, Change::Deleted(_)) && owner.kind == "Rollout" {
+            // It may only have lost the label that it is watched by: nothing is planned before we know.
+            let rollout = Key::new(found.namespace.text(), owner.name.clone());
+            shared.executor.uncertain.add(&rollout, Kind::ReplicaSet, &Key::of(found));
+        }
         add_owner(shared, found);
         return;
     }

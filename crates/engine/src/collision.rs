@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use tidegate_api::names::{condition, reason};
 use tidegate_api::rollout::RolloutStatus;
 use tidegate_api::view::ReplicaSet;
+use tidegate_api::wire::Text;
 
 use crate::conditions::{self, NewCondition};
 use crate::new_set::has_template;
@@ -38,7 +39,12 @@ pub fn after_failed_create(seen: &Observed, wanted: &ReplicaSet, problem: &str, 
     let failed =
         NewCondition::new(condition::PROGRESSING, conditions::FALSE, reason::REPLICA_SET_CREATE_ERROR, message.clone());
     // One event per failure that is news; the retries say nothing new.
-    let is_news = conditions::set(&mut status, failed, now);
+    let known = conditions::get(&status, condition::PROGRESSING);
+    let is_news = known
+        .is_none_or(|known| known.reason.text() != reason::REPLICA_SET_CREATE_ERROR || known.message.text() != message);
+    if is_news {
+        conditions::replace(&mut status, failed, now);
+    }
     let events = if is_news { vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)] } else { Vec::new() };
     Plan { status: is_news.then(|| StatusChange { status: Box::new(status), events }), ..Plan::default() }
 }

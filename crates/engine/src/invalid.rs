@@ -10,6 +10,7 @@ use crate::observed::Observed;
 use crate::pass::later;
 use crate::persist::set_phase;
 use crate::plan::{Event, Plan, StatusChange};
+use crate::steps;
 use crate::waiting::Waiting;
 
 /// Seconds after which an invalid Rollout is looked at again, in case no watch tells of the correction.
@@ -32,6 +33,7 @@ pub(crate) fn plan(seen: &Observed, old: &RolloutStatus, now: Timestamp, problem
         conditions::set(&mut status, wanted, now);
         events.push(Event::warning(reason::INVALID_SPEC, message.clone()));
     }
+    steps::keep_within(rollout, &mut status);
     set_phase(rollout, &mut status);
     let status = (status != *old).then(|| StatusChange { status: Box::new(status), events });
     Plan {

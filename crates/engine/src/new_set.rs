@@ -222,11 +222,15 @@ impl Pass<'_> {
             return Some(current);
         }
         edit.annotations.insert(annotations::REVISION.to_owned(), Some(wanted.to_string()));
-        let history = match new.annotation(annotations::REVISION_HISTORY) {
-            None | Some("") => written.to_owned(),
-            Some(earlier) => format!("{earlier},{written}"),
-        };
-        edit.annotations.insert(annotations::REVISION_HISTORY.to_owned(), Some(history));
+        // Each revision once, whatever a controller before us has left there.
+        let mut history: Vec<&str> = Vec::new();
+        let earlier = new.annotation(annotations::REVISION_HISTORY).unwrap_or_default().split(',');
+        for revision in earlier.chain([written]).filter(|revision| !revision.is_empty()) {
+            if !history.contains(&revision) {
+                history.push(revision);
+            }
+        }
+        edit.annotations.insert(annotations::REVISION_HISTORY.to_owned(), Some(history.join(",")));
         Some(wanted)
     }
 

@@ -136,6 +136,8 @@ pub struct SetEdit {
     pub min_ready_seconds: Option<i32>,
     /// Its annotations.
     pub annotations: BTreeMap<String, Option<String>>,
+    /// Labels to set.
+    pub labels: BTreeMap<String, String>,
     /// Its pod template.
     pub template: Option<Raw>,
 }
@@ -156,6 +158,9 @@ impl SetEdit {
         }
         if let Some(template) = &self.template {
             set.spec.template = Some(template.clone());
+        }
+        for (key, value) in &self.labels {
+            set.metadata.labels.get_or_insert_default().insert(key.clone(), value.clone());
         }
         let annotations = set.metadata.annotations.get_or_insert_default();
         for (key, value) in &self.annotations {

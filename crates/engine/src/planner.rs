@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use tidegate_api::names::labels;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{Rollout, RolloutStatus};
 use tidegate_api::values::LabelSelector;
@@ -16,8 +17,9 @@ use crate::new_set::{self, Hashes};
 use crate::observed::{Observed, SeenWorkload};
 use crate::pass::{CurrentRuns, Pass};
 use crate::pause::PauseChange;
-use crate::plan::{Action, Plan, Write};
+use crate::plan::{Action, Plan, SetEdit, Write};
 use crate::sets::{self, Claim, SetFacts, Sets};
+use crate::steps;
 use crate::unsupported;
 
 /// What to do about a Rollout now.
@@ -66,8 +68,16 @@ pub fn plan(seen: &Observed, now: Timestamp) -> Plan {
     pass.look(&in_force.hashes.current);
     match pass.creation_error.take() {
         Some(problem) => invalid::plan(seen, old, now, &problem),
-        None => pass.plan,
+        None => with_sane_index(rollout, pass.plan),
     }
+}
+
+/// No status that we store names a step that does not exist.
+fn with_sane_index(rollout: &Rollout, mut plan: Plan) -> Plan {
+    if let Some(change) = &mut plan.status {
+        steps::keep_within(rollout, &mut change.status);
+    }
+    plan
 }
 
 /// What a Rollout really asks for, once its references are followed.
@@ -148,14 +158,22 @@ fn has_metadata(template: Option<&Raw>) -> bool {
     has("labels") || has("annotations")
 }
 
-/// The ReplicaSets that are ours, and the writes that settle the ownership of others.
+/// The ReplicaSets that are ours, and the writes that settle the ownership of others and give ours back the label that
+/// they are found by.
 fn claims<'a>(seen: &'a Observed, selector: &LabelSelector) -> (Vec<&'a ReplicaSet>, Vec<Action>) {
     let mut own = Vec::new();
     let mut actions = Vec::new();
     let mut act = |write| actions.push(Action { write, events: Vec::new() });
     for set in &seen.replica_sets {
         match sets::claim(&seen.rollout, selector, set) {
-            Claim::Ours => own.push(set),
+            Claim::Ours => {
+                own.push(set);
+                if !set.has_own_label() {
+                    let label = (labels::POD_TEMPLATE_HASH.to_owned(), set.hash().to_owned());
+                    let edit = SetEdit { labels: [label].into(), ..SetEdit::default() };
+                    act(Write::EditSet { name: set.name().to_owned(), edit });
+                }
+            }
             Claim::Release => act(Write::Release(set.id())),
             Claim::Adopt => act(Write::Adopt(set.id())),
             Claim::Ignore => {}

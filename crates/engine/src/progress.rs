@@ -15,7 +15,7 @@ pub(crate) fn is_completed(status: &RolloutStatus) -> bool {
 /// Whether something moved on between two statuses.
 pub(crate) fn has_progressed(old: &RolloutStatus, new: &RolloutStatus) -> bool {
     let number = Option::unwrap_or_default;
-    let left_over = |status: &RolloutStatus| number(status.replicas) - number(status.updated_replicas);
+    let left_over = |status: &RolloutStatus| number(status.replicas).saturating_sub(number(status.updated_replicas));
     let moved_step = matches!((old.current_step_index, new.current_step_index), (Some(a), Some(b)) if a != b);
     number(old.updated_replicas) != number(new.updated_replicas)
         || left_over(new) < left_over(old)

@@ -93,11 +93,11 @@ impl<'a> Pass<'a> {
             (Some(canary), None) => fence_posts(canary, replicas).unavailable,
             (None, None) => 0,
         };
-        let floor = replicas.max(self.sets.sum(SetFacts::spec_replicas)) - unavailable.max(1);
+        let floor = replicas.max(self.sets.sum(SetFacts::spec_replicas)).saturating_sub(unavailable.max(1));
         let min_ready = i64::from(self.spec().min_ready_seconds.unwrap_or(0));
         let owned = self.sets.all.iter().flat_map(|set| self.pods_of(set));
         let available = owned.filter(|pod| is_available(pod, min_ready, self.now)).count();
-        i32::try_from(available).unwrap_or(i32::MAX) - floor
+        i32::try_from(available).unwrap_or(i32::MAX).saturating_sub(floor)
     }
 }
 

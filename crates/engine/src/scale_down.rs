@@ -91,7 +91,7 @@ impl<'a> Pass<'a> {
             ping_pong.and_then(|pair| pair.ping_service.as_deref()),
             ping_pong.and_then(|pair| pair.pong_service.as_deref()),
         ];
-        let mut room = self.sets.sum(SetFacts::serving) - (replicas - fence.unavailable);
+        let mut room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
         let (mut scaled, mut kept) = (false, 0);
         for set in self.old_sets_with_pods() {
             if is_routed && self.is_referenced(set.hash(), &services) {
@@ -106,7 +106,7 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let target = if !is_routed {
-                (serving - room).max(0)
+                serving.saturating_sub(room).max(0)
             } else if !(self.is_fully_promoted() || set.has_deadline()) || is_dynamic {
                 0
             } else {
@@ -123,7 +123,7 @@ impl<'a> Pass<'a> {
                 }
             };
             scaled |= self.scale(set, target, false);
-            room -= serving - target;
+            room = room.saturating_sub(serving.saturating_sub(target));
         }
         scaled
     }

@@ -51,6 +51,10 @@ impl<'a> Pass<'a> {
     /// Points a Service to a template; writes nothing when it does already and is marked as ours.
     pub(crate) fn switch_service(&mut self, name: &str, hash: &str) {
         let Some(service) = self.service(name) else { return };
+        if hash.is_empty() {
+            // Nothing carries an empty hash: such a selector would send all traffic nowhere.
+            return;
+        }
         let (selected, is_marked) = (self.selected(name), is_marked(service));
         if selected == hash && is_marked {
             return;

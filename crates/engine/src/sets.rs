@@ -25,6 +25,8 @@ pub(crate) enum Deadline {
 pub(crate) trait SetFacts {
     fn name(&self) -> &str;
     fn hash(&self) -> &str;
+    /// Whether the label says what the selector says: it is what we find the set by.
+    fn has_own_label(&self) -> bool;
     fn annotation(&self, key: &str) -> Option<&str>;
     fn size(&self) -> SetSize;
     fn ready(&self) -> i32;
@@ -73,9 +75,19 @@ impl SetFacts for ReplicaSet {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
+    /// What the selector says, which nobody can change; the label only when the selector says nothing.
     fn hash(&self) -> &str {
+        let selected = self.spec.selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
+        [selected, self.metadata.labels.as_ref()]
+            .into_iter()
+            .flatten()
+            .find_map(|all| all.get(labels::POD_TEMPLATE_HASH))
+            .map_or("", String::as_str)
+    }
+
+    fn has_own_label(&self) -> bool {
         let labels = self.metadata.labels.as_ref();
-        labels.and_then(|all| all.get(labels::POD_TEMPLATE_HASH)).map_or("", String::as_str)
+        labels.and_then(|all| all.get(labels::POD_TEMPLATE_HASH)).map_or("", String::as_str) == self.hash()
     }
 
     fn annotation(&self, key: &str) -> Option<&str> {

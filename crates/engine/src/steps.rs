@@ -1,6 +1,6 @@
 //! The steps of a canary: which one is current, what it asks for, how it is called.
 
-use tidegate_api::rollout::{CanaryStep, CanaryStrategy, SetCanaryScale};
+use tidegate_api::rollout::{CanaryStep, CanaryStrategy, Rollout, RolloutStatus, SetCanaryScale};
 use tidegate_api::wire::{Items, Text};
 
 /// What a step does. A step that sets nothing, or that nobody here knows, is invalid and never completes.
@@ -81,6 +81,14 @@ pub fn current(canary: &CanaryStrategy, index: Option<i32>) -> Option<(usize, &C
     // A negative index, which only a garbled status can hold, counts as the beginning.
     let index = usize::try_from(index.unwrap_or(0).max(0)).ok()?;
     canary.steps.items().get(index).map(|step| (index, step))
+}
+
+/// Puts an index that lies outside the steps, which only a garbled status or steps since removed can leave, back among
+/// them: repeating a step is safe, skipping one is not.
+pub(crate) fn keep_within(rollout: &Rollout, status: &mut RolloutStatus) {
+    let steps = rollout.spec.canary().map_or(0, |canary| canary.steps.items().len());
+    let count = i32::try_from(steps).unwrap_or(i32::MAX);
+    status.current_step_index = status.current_step_index.filter(|_| count > 0).map(|index| index.clamp(0, count));
 }
 
 /// Steps up to and with the current one, last first; none past the end.

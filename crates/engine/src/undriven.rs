@@ -9,15 +9,18 @@ use crate::persist::{nonzero, set_phase};
 use crate::plan::{Event, StatusChange};
 use crate::progress::UNSUPPORTED;
 use crate::sets::SetFacts;
+use crate::steps;
 use crate::waiting::Waiting;
 
 impl Pass<'_> {
     /// Keeps what runs at the size that is asked for, and does nothing else.
     pub(crate) fn undriven_pass(&mut self, field: String) {
         let replicas = self.replicas();
-        let sized: Vec<_> = self.sets.all.iter().copied().filter(|set| set.spec_replicas() > 0).collect();
-        for set in sized {
-            let is_stable = set.hash() == self.old.stable_rs.text();
+        // The stable set comes back even from nothing; whatever else has no pods gets none.
+        let stable = self.sets.stable.map(SetFacts::name);
+        let is_sized = |set: &&tidegate_api::view::ReplicaSet| set.spec_replicas() > 0 || Some(set.name()) == stable;
+        for set in self.sets.all.iter().copied().filter(is_sized).collect::<Vec<_>>() {
+            let is_stable = Some(set.name()) == stable;
             let target = if is_stable { replicas } else { set.spec_replicas().min(replicas) };
             self.scale(set, target, true);
         }
@@ -39,6 +42,7 @@ impl Pass<'_> {
             conditions::replace(&mut status, wanted, self.now);
             events.push(Event::warning(UNSUPPORTED, message));
         }
+        steps::keep_within(self.rollout, &mut status);
         set_phase(self.rollout, &mut status);
         self.wait(Waiting::Support { field });
         if status != *self.old {

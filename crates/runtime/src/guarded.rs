@@ -37,13 +37,23 @@ impl<'de, K: DeserializeOwned + Resource> Deserialize<'de> for Guarded<K> {
         });
         match read {
             Ok(object) => Ok(Self(Ok(object))),
-            Err(error) => {
+            Err(_) => {
                 let mut metadata =
                     serde_json::from_str::<OnlyMetadata>(text.get()).map_err(serde::de::Error::custom)?.metadata;
                 metadata.managed_fields = None;
-                Ok(Self(Err(Undecodable { metadata, problem: error.to_string() })))
+                Ok(Self(Err(Undecodable { metadata, problem: problem::<K>(text.get()) })))
             }
         }
+    }
+}
+
+/// What does not fit and where. Read a second time because keeping track of the place costs, and good objects are many.
+fn problem<K: DeserializeOwned>(text: &str) -> String {
+    let read = serde_path_to_error::deserialize::<_, K>(&mut serde_json::Deserializer::from_str(text));
+    match read {
+        Ok(_) => "it cannot be read".to_owned(),
+        Err(error) if error.path().iter().next().is_none() => error.inner().to_string(),
+        Err(error) => format!("{}: {}", error.path(), error.inner()),
     }
 }
 

@@ -57,7 +57,9 @@ struct Entry<K> {
 struct Inner<K> {
     entries: BTreeMap<Key, Entry<K>>,
     found_by: BTreeMap<(&'static str, String), BTreeSet<Key>>,
-    tombstones: BTreeSet<String>,
+    /// The version an object had when it was last seen to go, by uid. One that only left what we watch, because a label
+    /// was taken off, may come back in a later version; none means gone for good.
+    tombstones: BTreeMap<String, Option<String>>,
     /// Tombstones in the order they were made, oldest first.
     buried: std::collections::VecDeque<String>,
     /// Keys met since a new list began.
@@ -92,7 +94,7 @@ impl<K: Resource> Store<K> {
         let inner = Inner {
             entries: BTreeMap::new(),
             found_by: BTreeMap::new(),
-            tombstones: BTreeSet::new(),
+            tombstones: BTreeMap::new(),
             buried: std::collections::VecDeque::new(),
             listed: None,
         };
@@ -150,6 +152,12 @@ impl<K: Resource> Store<K> {
         entries.filter_map(|(_, entry)| good(&entry.object)).collect()
     }
 
+    /// Whether a namespace holds an object that does not fit its type.
+    pub fn has_bad(&self, namespace: &str) -> bool {
+        let inner = self.lock();
+        inner.entries.iter().any(|(key, entry)| key.namespace == namespace && matches!(entry.object, Stored::Bad(_)))
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.lock().entries.len()
@@ -171,7 +179,7 @@ impl<K: Resource> Store<K> {
     /// Takes note that an object of ours is gone for good.
     pub fn remove_own(&self, key: &Key, uid: &str) {
         let mut inner = self.lock();
-        bury(&mut inner, uid);
+        bury(&mut inner, uid, None);
         if inner.entries.get(key).is_some_and(|entry| entry.object.uid() == uid) {
             self.remove(&mut inner, key);
         }
@@ -215,7 +223,7 @@ impl<K: Resource> Store<K> {
         let key = Key::of(object.meta());
         let uid = object.meta().uid.clone().unwrap_or_default();
         let mut inner = self.lock();
-        bury(&mut inner, &uid);
+        bury(&mut inner, &uid, object.meta().resource_version.clone());
         let is_same = inner.entries.get(&key).is_some_and(|entry| entry.object.uid() == uid || uid.is_empty());
         if !is_same {
             return None;
@@ -225,8 +233,13 @@ impl<K: Resource> Store<K> {
 
     fn put(&self, key: Key, object: Stored<K>, is_own: bool) -> Option<Change<K>> {
         let mut inner = self.lock();
-        if inner.tombstones.contains(object.uid()) {
-            return None;
+        match inner.tombstones.get(object.uid()) {
+            // The version in which it left what we watch is alive for whoever reads it by name.
+            Some(Some(gone)) if is_newer(object.version(), gone) || (is_own && object.version() == gone) => {
+                inner.tombstones.remove(object.uid());
+            }
+            Some(_) => return None,
+            None => {}
         }
         if let Some(entry) = inner.entries.get_mut(&key)
             && entry.object.uid() == object.uid()
@@ -279,13 +292,53 @@ fn good<K>(object: &Stored<K>) -> Option<Arc<K>> {
     }
 }
 
-fn bury<K>(inner: &mut Inner<K>, uid: &str) {
-    if !uid.is_empty() && inner.tombstones.insert(uid.to_owned()) {
+fn bury<K>(inner: &mut Inner<K>, uid: &str, version: Option<String>) {
+    if uid.is_empty() || inner.tombstones.get(uid).is_some_and(Option::is_none) {
+        return;
+    }
+    if inner.tombstones.insert(uid.to_owned(), version).is_none() {
         inner.buried.push_back(uid.to_owned());
         if inner.buried.len() > MOST_TOMBSTONES
             && let Some(oldest) = inner.buried.pop_front()
         {
             inner.tombstones.remove(&oldest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tidegate_api::view::Service;
+
+    use super::*;
+
+    fn service(version: u64, app: &str) -> Service {
+        let metadata = json!({"namespace": "n", "name": "a", "uid": "1", "resourceVersion": version.to_string()});
+        serde_json::from_value(json!({"metadata": metadata, "spec": {"selector": {"app": app}}})).unwrap()
+    }
+
+    fn told(version: u64, app: &str) -> Guarded<Service> {
+        Guarded(Ok(service(version, app)))
+    }
+
+    /// A watch by label tells of an object that loses its label as of one that is deleted, and of its return as of a
+    /// new one.
+    #[test]
+    fn an_object_that_only_left_what_is_watched_may_come_back() {
+        let store = Store::<Service>::new(&[]);
+        let app = || store.get(&Key::new("n", "a")).map(|found| found.spec.selector["app"].clone());
+        store.apply(told(5, "one"));
+        store.delete(&told(7, "one"));
+        assert_eq!(app(), None);
+
+        store.apply(told(6, "late news"));
+        store.apply(told(7, "late news"));
+        assert_eq!(app(), None, "what happened before it left is no news");
+        store.put_own(service(7, "read by name"));
+        assert_eq!(app().as_deref(), Some("read by name"));
+        store.delete(&told(8, "one"));
+        store.apply(told(9, "back"));
+        assert_eq!(app().as_deref(), Some("back"));
     }
 }

@@ -1,6 +1,6 @@
 //! Where our behaviour differs from what was recorded, on purpose.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::compare::Difference;
 
@@ -8,27 +8,39 @@ use crate::compare::Difference;
 pub struct Deviation {
     /// The place, such as `observed.md O9`.
     pub section: &'static str,
+    /// The only scenario it is for; all when absent.
+    only: Option<&'static str>,
     covers: fn(&Difference) -> bool,
 }
 
 /// The rule that covers a difference.
-pub(crate) fn explain(difference: &Difference) -> Option<&'static str> {
-    deviations().iter().find(|rule| (rule.covers)(difference)).map(|rule| rule.section)
+pub(crate) fn explain(scenario: &str, difference: &Difference) -> Option<&'static str> {
+    let applies = |rule: &&Deviation| rule.only.is_none_or(|only| only == scenario) && (rule.covers)(difference);
+    deviations().iter().find(applies).map(|rule| rule.section)
 }
 
 /// All rules.
 pub fn deviations() -> &'static [Deviation] {
     &[
         Deviation {
+            section: "observed.md O6: the step index is never more than the number of steps",
+            // There one step is left of two that were done.
+            only: Some("invalid-spec-then-fixed"),
+            covers: index_beyond_the_steps,
+        },
+        Deviation {
             section: "observed.md O7: conditions agree with the phase after an abort",
+            only: None,
             covers: paused_after_abort,
         },
         Deviation {
             section: "observed.md O9: revision-history names each earlier revision once",
+            only: None,
             covers: revision_history,
         },
         Deviation {
             section: "validation-and-install.md 2.1: an invalid spec is told by an event, too",
+            only: None,
             covers: invalid_spec_event,
         },
     ]
@@ -36,6 +48,16 @@ pub fn deviations() -> &'static [Deviation] {
 
 fn text(value: &Option<Value>) -> &str {
     value.as_ref().and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The recorded index 2 is 1 for as long as there is one step, and 2 again once there are two.
+fn index_beyond_the_steps(found: &Difference) -> bool {
+    let (wanted, seen) = (found.wanted.clone().unwrap_or_default(), found.seen.clone().unwrap_or_default());
+    if found.path.ends_with("/rollouts/shop/currentStepIndex") {
+        return (wanted, seen) == (2.into(), 1.into());
+    }
+    let ours = [json!([2, 1]), json!([1]), json!([1, 2])];
+    found.path.ends_with("/sequences/stepIndex/shop") && wanted == json!([2]) && ours.contains(&seen)
 }
 
 fn paused_after_abort(found: &Difference) -> bool {

@@ -75,7 +75,7 @@ fn judge(scenario: &Scenario, has: &BTreeSet<Need>) -> Result<Verdict> {
     let mut on_purpose = BTreeMap::new();
     let mut differences = Vec::new();
     for difference in compare(&scenario.trace, &seen) {
-        match explain(&difference) {
+        match explain(&scenario.name, &difference) {
             Some(section) => *on_purpose.entry(section).or_default() += 1,
             None => differences.push(difference),
         }

@@ -17,6 +17,10 @@ impl<'a> Pass<'a> {
     /// One look at a blue-green Rollout.
     pub(crate) fn blue_green_pass(&mut self, strategy: &'a BlueGreenStrategy) {
         self.sync_new_set();
+        if self.restore_active_service(strategy) {
+            // A Service that selects nothing looks like a first deploy: nothing is decided before it is right again.
+            return;
+        }
         if !self.is_halted()
             && let Some(preview) = strategy.preview_service.as_deref().filter(|name| !name.is_empty())
         {

@@ -94,6 +94,15 @@ impl<'a> Pass<'a> {
         strategy.pre_promotion_analysis.is_none() || self.is_pre_analysis_successful()
     }
 
+    /// Gives an active Service that was made anew, or whose selector was taken off, the template it had; says whether.
+    pub(super) fn restore_active_service(&mut self, strategy: &'a BlueGreenStrategy) -> bool {
+        let service = strategy.active_service.text();
+        let was_active = self.set_with_hash(self.active_hash()).filter(|set| set.serving() > 0);
+        let Some(set) = was_active.filter(|_| self.selected(service).is_empty()) else { return false };
+        self.switch_service(service, set.hash());
+        true
+    }
+
     pub(super) fn switch_active_service(&mut self, strategy: &'a BlueGreenStrategy) {
         let active = strategy.active_service.text();
         if self.old.abort == Some(true) {

@@ -88,7 +88,7 @@ impl<'a> Pass<'a> {
             Some(stable) => stable.size().spec == stable_goal && stable.size().actual == stable_goal,
             None => false,
         };
-        let old_pods: i32 = at.others.iter().map(|set| set.available).sum();
+        let old_pods = counts::sum(at.others.iter().map(|set| set.available));
         is_stable_sized && (is_routed || old_pods == 0)
     }
 }

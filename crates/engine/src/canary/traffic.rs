@@ -120,13 +120,13 @@ impl<'a> Pass<'a> {
         let max = canary.max_traffic_weight_or_default();
         let wanted = counts::routed_desired_weight(&at);
         let carried = share_down(max, stable.serving(), self.replicas());
-        let by_stable = (max - carried).max(0);
+        let by_stable = max.saturating_sub(carried).max(0);
         let Some(current) = plain_weights(self.weights.as_ref()).map(|weights| weights.canary) else {
             return by_stable.max(wanted);
         };
         if wanted <= 0 {
             by_stable.min(current)
-        } else if carried < max - wanted {
+        } else if carried < max.saturating_sub(wanted) {
             current
         } else {
             wanted.min(current)
@@ -137,7 +137,7 @@ impl<'a> Pass<'a> {
     fn stable_can_carry(&mut self, canary: &CanaryStrategy, weight: i32) -> bool {
         let Some(stable) = self.sets.stable else { return false };
         let max = canary.max_traffic_weight_or_default().max(1);
-        let needed = share_down(max - weight, self.replicas(), max);
+        let needed = share_down(max.saturating_sub(weight), self.replicas(), max);
         let available = stable.serving();
         let has_threshold = canary.replica_progress_threshold.is_some();
         if available >= needed || (has_threshold && counts::threshold_is_met(canary, Some(stable.size()), needed)) {
@@ -185,7 +185,7 @@ impl<'a> Pass<'a> {
         additional: Vec<WeightDestination>,
     ) {
         let max = canary.max_traffic_weight_or_default();
-        let extra: i32 = additional.iter().map(|found| found.weight.unwrap_or_default()).sum();
+        let extra = counts::sum(additional.iter().map(|found| found.weight.unwrap_or_default()));
         let destination = |weight: i32, service: &Option<String>, hash: String| WeightDestination {
             weight: Some(weight),
             service_name: service.clone().filter(|name| !name.is_empty()),
@@ -194,7 +194,11 @@ impl<'a> Pass<'a> {
         };
         let mut weights = TrafficWeights {
             canary: Some(destination(weight, &canary.canary_service, canary_hash)),
-            stable: Some(destination(max - weight - extra, &canary.stable_service, stable_hash)),
+            stable: Some(destination(
+                max.saturating_sub(weight).saturating_sub(extra),
+                &canary.stable_service,
+                stable_hash,
+            )),
             additional: (!additional.is_empty()).then_some(additional),
             ..TrafficWeights::default()
         };

@@ -1,6 +1,6 @@
 //! A canary without a router: pods stand for traffic.
 
-use super::{Counts, FencePosts, SetSize, Situation, fence_posts, share_down, share_up};
+use super::{Counts, FencePosts, SetSize, Situation, clamp, fence_posts, share_down, share_up, sum};
 
 /// The counts that come closest to the weight the steps ask for.
 pub fn target(at: &Situation<'_>) -> Counts {
@@ -55,7 +55,7 @@ fn closest(replicas: i32, weight: i32, max: i32, surge: i32) -> Counts {
     }
     // Nothing is left when no surge is allowed and the count is half a pod short of all: one pod stays stable.
     let split = best.map_or(Split { canary: replicas - 1, total: replicas }, |(split, _)| split);
-    Counts { canary: split.canary, stable: split.total - split.canary }
+    Counts { canary: split.canary, stable: split.total.saturating_sub(split.canary) }
 }
 
 /// The sizes to ask for next on the way to [`target`], within surge and unavailability.
@@ -63,38 +63,38 @@ pub fn next(at: &Situation<'_>) -> Counts {
     let goal = target(at);
     let FencePosts { surge, unavailable } = fence_posts(at.canary, at.replicas);
     let most = at.replicas.saturating_add(surge);
-    let old_pods: i32 = at.others.iter().map(|set| set.spec).sum();
+    let old_pods = sum(at.others.iter().map(|set| set.spec));
     let new = at.new.unwrap_or_default();
     let stable = at.stable.unwrap_or_default();
-    let mut up = most - new.spec - stable.spec - old_pods;
+    let mut up = most.saturating_sub(sum([new.spec, stable.spec, old_pods]));
     let mut counts = Counts { canary: new.spec, stable: stable.spec };
 
     if stable.spec < goal.stable && up > 0 {
-        counts.stable = goal.stable.min(stable.spec + up);
-        up -= counts.stable - stable.spec;
+        counts.stable = goal.stable.min(stable.spec.saturating_add(up));
+        up = up.saturating_sub(counts.stable.saturating_sub(stable.spec));
     }
     if new.spec < goal.canary && up > 0 {
-        counts.canary = goal.canary.min(new.spec + up);
+        counts.canary = goal.canary.min(new.spec.saturating_add(up));
     }
     if old_pods > 0 {
         return counts;
     }
-    let fewest = at.replicas - unavailable;
+    let fewest = at.replicas.saturating_sub(unavailable);
     let increasing = at.new.is_none() || goal.canary >= new.spec;
-    let removable = countable(new, !increasing) + countable(stable, increasing);
+    let removable = countable(new, !increasing).saturating_add(countable(stable, increasing));
     if removable <= fewest {
         return counts;
     }
-    let down = removable - fewest;
+    let down = removable.saturating_sub(fewest);
     if !increasing {
         if new.spec > goal.canary {
-            counts.canary = goal.canary.max(new.spec - down);
+            counts.canary = goal.canary.max(new.spec.saturating_sub(down));
         }
         let (canary, stable) = adjust(counts.canary, new, counts.stable, at.stable, most, fewest);
         Counts { canary, stable }
     } else if at.stable.is_some() {
         if stable.spec > goal.stable {
-            counts.stable = goal.stable.max(stable.spec - down);
+            counts.stable = goal.stable.max(stable.spec.saturating_sub(down));
         }
         let (stable, canary) = adjust(counts.stable, stable, counts.canary, at.new, most, fewest);
         Counts { canary, stable }
@@ -112,15 +112,16 @@ fn countable(set: SetSize, ignores_availability: bool) -> i32 {
 /// of the cut as is needed for availability is given back, then the draining set pays.
 fn adjust(drained: i32, drain: SetSize, other: i32, other_set: Option<SetSize>, most: i32, fewest: i32) -> (i32, i32) {
     let (mut drained, mut other) = (drained, other);
-    let over = (other + drained - most).max(0);
+    let beyond = |one: i32, two: i32| clamp(i64::from(one) + i64::from(two) - i64::from(most)).max(0);
+    let over = beyond(other, drained);
     if let Some(set) = other_set {
-        other -= over;
-        let available = drain.available.min(drained) + set.available.min(other);
-        let lost = (set.available - other).max(0);
-        let needed = (fewest - available).max(0);
-        other += lost.min(needed);
+        other = other.saturating_sub(over);
+        let available = drain.available.min(drained).saturating_add(set.available.min(other));
+        let lost = set.available.saturating_sub(other).max(0);
+        let needed = fewest.saturating_sub(available).max(0);
+        other = other.saturating_add(lost.min(needed));
     }
-    drained -= (other + drained - most).max(0);
+    drained = drained.saturating_sub(beyond(other, drained));
     (drained, other)
 }
 

@@ -95,6 +95,11 @@ pub(crate) fn share_down(part: i32, whole: i32, of: i32) -> i32 {
     clamp((i64::from(part) * i64::from(whole)).div_euclid(i64::from(of)))
 }
 
+/// A sum that ends at the limits.
+pub(crate) fn sum(numbers: impl IntoIterator<Item = i32>) -> i32 {
+    numbers.into_iter().fold(0, i32::saturating_add)
+}
+
 /// Sizes are 32-bit numbers; absurd input ends at the limits instead of wrapping.
 fn clamp(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })

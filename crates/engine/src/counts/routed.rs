@@ -35,7 +35,7 @@ pub fn target(at: &Situation<'_>, weights: Option<Weights>) -> Counts {
         return Counts { canary, stable: at.replicas };
     }
     // A scale above the full weight must not make the stable set smaller than nothing.
-    let mut stable = traffic_count(at, at.max_weight() - weight).max(0);
+    let mut stable = traffic_count(at, at.max_weight().saturating_sub(weight)).max(0);
     if let Some(weights) = weights {
         stable = stable.max(traffic_count(at, weights.stable));
         if at.abort {
@@ -65,7 +65,7 @@ pub fn desired_weight(at: &Situation<'_>) -> i32 {
     let (true, Some(true), Some(new), Some(_)) = (at.abort, at.canary.dynamic_stable_scale, at.new, at.stable) else {
         return at.step_weight();
     };
-    let uncovered = at.replicas - at.stable_available();
+    let uncovered = at.replicas.saturating_sub(at.stable_available());
     let has_delay = at.canary.abort_scale_down_delay_seconds.is_some_and(|seconds| seconds != 0);
     let kept = if has_delay { uncovered } else { uncovered.max(new.available) };
     let earlier = at.canary.steps.items().iter().rev().filter_map(|step| step.set_weight);

@@ -1,0 +1,196 @@
+//! People change, take and delete what belongs to a Rollout.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, canary, image, rollout, service};
+
+const HASH: &str = "rollouts-pod-template-hash";
+
+async fn pods(world: &World) -> Vec<String> {
+    let mut pods: Vec<String> =
+        world.list("Pod").await.iter().map(|pod| pod["metadata"]["uid"].as_str().unwrap().to_owned()).collect();
+    pods.sort();
+    pods
+}
+
+async fn healthy() -> World {
+    healthy_in(World::new().await).await
+}
+
+async fn healthy_in(world: World) -> World {
+    world.create(rollout("shop", canary())).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    world
+}
+
+async fn paused() -> World {
+    paused_in(World::new().await).await
+}
+
+async fn paused_in(world: World) -> World {
+    let world = healthy_in(world).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "CanaryPauseStep".to_owned()));
+    world
+}
+
+/// Name of the set of a revision.
+async fn set(world: &World, revision: &str) -> String {
+    let sets = world.list("ReplicaSet").await;
+    let found = sets.iter().find(|set| set["metadata"]["annotations"]["rollout.argoproj.io/revision"] == revision);
+    found.unwrap()["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+async fn is_quiet(world: &World) {
+    world.asked();
+    world.pass(600).await;
+    assert_eq!(world.written(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_foreign_replica_set_of_our_name_is_left_alone_and_another_name_is_taken() {
+    let world = healthy().await;
+    let name = set(&world, "1").await;
+    world.delete("Rollout", "shop").await;
+    world.pass(10).await;
+    assert_eq!(world.list("ReplicaSet").await, Vec::<Value>::new());
+    let foreign = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name}, "spec": {"replicas": 1,
+        "selector": {"matchLabels": {"app": "foreign"}}, "template": {"metadata": {"labels": {"app": "foreign"}},
+        "spec": {"containers": [{"name": "main", "image": "foreign:1"}]}}}});
+    world.create(foreign).await;
+    world.pass(10).await;
+    let before = world.get("ReplicaSet", &name).await;
+
+    world.create(rollout("shop", canary())).await;
+    world.pass(30).await;
+
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    assert_eq!(world.status("shop").await["collisionCount"], 1);
+    assert_eq!(world.sizes("shop").await, [4]);
+    assert_ne!(set(&world, "1").await, name);
+    assert_eq!(world.get("ReplicaSet", &name).await, before, "the foreign one is untouched");
+    is_quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_set_that_loses_the_label_it_is_found_by_gets_it_back() {
+    for revision in ["1", "2"] {
+        let world = paused().await;
+        let (name, before, hash) = (set(&world, revision).await, pods(&world).await, world.status("shop").await);
+        let label = world.get("ReplicaSet", &name).await["metadata"]["labels"][HASH].clone();
+
+        world.patch("ReplicaSet", &name, json!({"metadata": {"labels": {HASH: null}}})).await;
+        world.pass(30).await;
+        assert_eq!(world.get("ReplicaSet", &name).await["metadata"]["labels"][HASH], label);
+        world.patch("ReplicaSet", &name, json!({"metadata": {"labels": {HASH: "nonsense"}}})).await;
+        world.pass(30).await;
+
+        assert_eq!(world.get("ReplicaSet", &name).await["metadata"]["labels"][HASH], label);
+        assert_eq!(pods(&world).await, before, "no pod was made or lost");
+        assert_eq!(world.sizes("shop").await, [3, 1]);
+        let after = world.status("shop").await;
+        for field in ["stableRS", "currentPodHash", "currentStepIndex", "phase"] {
+            assert_eq!(after[field], hash[field], "{field}");
+        }
+        is_quiet(&world).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_set_that_no_longer_fits_is_released_and_adopted_when_it_fits_again() {
+    let world = paused().await;
+    let name = set(&world, "1").await;
+    world.patch("ReplicaSet", &name, json!({"metadata": {"labels": {"app": "mine"}}})).await;
+    world.pass(30).await;
+    let released = world.get("ReplicaSet", &name).await;
+    assert_eq!(released["metadata"]["ownerReferences"], Value::Null);
+    assert_eq!(released["spec"]["replicas"], 3, "what is not ours is not sized");
+    is_quiet(&world).await;
+
+    world.patch("ReplicaSet", &name, json!({"metadata": {"labels": {"app": "shop"}}})).await;
+    world.pass(30).await;
+    let adopted = world.get("ReplicaSet", &name).await;
+    assert_eq!(adopted["metadata"]["ownerReferences"][0]["name"], "shop");
+    is_quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_set_whose_owner_is_taken_off_is_ours_again() {
+    let world = paused().await;
+    let (name, before) = (set(&world, "1").await, pods(&world).await);
+    world.patch("ReplicaSet", &name, json!({"metadata": {"ownerReferences": null}})).await;
+    world.pass(30).await;
+    assert_eq!(world.get("ReplicaSet", &name).await["metadata"]["ownerReferences"][0]["name"], "shop");
+    assert_eq!(pods(&world).await, before);
+    assert_eq!(world.sizes("shop").await, [3, 1]);
+    is_quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_set_sized_by_hand_or_deleted_comes_back() {
+    let world = healthy().await;
+    let name = set(&world, "1").await;
+    world.patch("ReplicaSet", &name, json!({"spec": {"replicas": 1}})).await;
+    world.pass(30).await;
+    assert_eq!(world.sizes("shop").await, [4]);
+    world.delete("ReplicaSet", &name).await;
+    world.pass(30).await;
+    assert_eq!(world.sizes("shop").await, [4]);
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    is_quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rollout_whose_selector_is_changed_keeps_its_pods() {
+    let world = paused_in(World::without_schemas().await).await;
+    let before = pods(&world).await;
+    // Our CRD refuses it; one that was made by hand does not.
+    world.patch("Rollout", "shop", json!({"spec": {"selector": {"matchLabels": {"tier": "web"}}}})).await;
+    world.pass(60).await;
+    let (phase, message) = world.shown("shop").await;
+    assert_eq!(phase, "Degraded", "{message}");
+    assert!(message.contains("selector"), "{message}");
+    assert_eq!(pods(&world).await, before);
+    assert_eq!(world.asked_in_a_minute().await, 0);
+    world.patch("Rollout", "shop", json!({"spec": {"selector": {"matchLabels": {"tier": null}}}})).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "CanaryPauseStep".to_owned()));
+    assert_eq!(pods(&world).await, before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_deleted_in_the_middle_hold_the_rollout_and_let_it_go_on_when_they_are_back() {
+    let world = World::new().await;
+    for name in ["active", "preview"] {
+        world.create(service(name)).await;
+    }
+    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
+    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
+    world.pass(30).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "BlueGreenPause".to_owned()));
+    let before = pods(&world).await;
+
+    world.delete("Service", "active").await;
+    world.delete("Service", "preview").await;
+    world.pass(30).await;
+    let (phase, message) = world.shown("shop").await;
+    assert_eq!(phase, "Degraded");
+    assert!(message.contains("service \"active\" not found"), "{message}");
+    assert!(world.asked_in_a_minute().await <= 10);
+    assert_eq!(pods(&world).await, before);
+
+    for name in ["active", "preview"] {
+        world.create(service(name)).await;
+    }
+    world.pass(10).await;
+    let status = world.status("shop").await;
+    assert_eq!(status["phase"], "Paused", "{status}");
+    let selected = |service: Value| service["spec"]["selector"][HASH].clone();
+    assert_eq!(selected(world.get("Service", "active").await), status["stableRS"]);
+    assert_eq!(selected(world.get("Service", "preview").await), status["currentPodHash"]);
+    assert_eq!(pods(&world).await, before);
+}

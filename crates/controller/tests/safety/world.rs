@@ -1,0 +1,271 @@
+//! A cluster in virtual time whose API can refuse, and that counts what the controller asks of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+use tidegate_apiserver::{ApiServer, Before, Call, Faults, StatusError, Verb};
+use tidegate_clock::Clock;
+use tidegate_controller::Options;
+use tidegate_node_agent::{Agent, Defaults};
+use tidegate_runtime::lease::Leadership;
+use tidegate_sim::Manager;
+use tokio::task::JoinSet;
+
+/// One request of the controller: method and path.
+pub(crate) type Asked = (String, String);
+
+type Rule = Box<dyn Fn(&Call<'_>) -> Option<StatusError> + Send>;
+
+/// Refuses what it was told to refuse.
+#[derive(Default)]
+struct Refusals(Mutex<Option<Rule>>);
+
+impl Faults for Refusals {
+    fn before(&self, call: &Call<'_>) -> Before {
+        let rule = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rule.as_ref().and_then(|rule| rule(call)).map_or(Before::Pass, Before::Fail)
+    }
+}
+
+/// Passes requests on and notes them.
+#[derive(Clone)]
+struct Noted {
+    server: ApiServer,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl tower_service::Service<http::Request<kube::client::Body>> for Noted {
+    type Response = http::Response<tidegate_apiserver::Body>;
+    type Error = std::convert::Infallible;
+    type Future = <ApiServer as tower_service::Service<http::Request<kube::client::Body>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        tower_service::Service::<http::Request<kube::client::Body>>::poll_ready(&mut self.server, context)
+    }
+
+    fn call(&mut self, request: http::Request<kube::client::Body>) -> Self::Future {
+        let asked = (request.method().to_string(), request.uri().path().to_owned());
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+        self.server.call(request)
+    }
+}
+
+/// The cluster; everything stops when it is dropped.
+pub(crate) struct World {
+    pub client: Client,
+    pub clock: Clock,
+    for_controller: Client,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    refusals: Arc<Refusals>,
+    tasks: JoinSet<()>,
+}
+
+/// How a kind is reached.
+pub(crate) fn resource(kind: &str) -> ApiResource {
+    let (group, version) = match kind {
+        "Rollout" | "AnalysisRun" | "AnalysisTemplate" | "Experiment" => ("argoproj.io", "v1alpha1"),
+        "ReplicaSet" | "Deployment" => ("apps", "v1"),
+        "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1"),
+        _ => ("", "v1"),
+    };
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+impl World {
+    /// A cluster with its workload controllers and pods, and our controller.
+    pub(crate) async fn new() -> Self {
+        let mut world = Self::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+        world.start();
+        world
+    }
+
+    /// A cluster that takes any status and spec, as one with hand-made CRDs does.
+    pub(crate) async fn without_schemas() -> Self {
+        let mut crds = tidegate_install::crds();
+        for crd in &mut crds {
+            for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+                let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+                version["schema"] = json!({"openAPIV3Schema": open});
+                version["subresources"] = json!({"status": {}});
+            }
+        }
+        let mut world = Self::empty("2026-01-01T00:00:00Z", crds).await;
+        world.start();
+        world
+    }
+
+    /// An API where nothing moves yet.
+    pub(crate) async fn empty(epoch: &str, crds: Vec<Value>) -> Self {
+        let clock = Clock::simulated(epoch.parse().unwrap());
+        let refusals = Arc::new(Refusals::default());
+        let mut options = tidegate_apiserver::Options::new(clock);
+        options.faults = Arc::<Refusals>::clone(&refusals);
+        let server = ApiServer::new(options);
+        let client = Client::new(server.clone(), "default");
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let for_controller = Client::new(Noted { server, asked: Arc::clone(&asked) }, "default");
+        let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource("CustomResourceDefinition"));
+        for crd in crds {
+            all.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
+        }
+        Self { client, clock, for_controller, asked, refusals, tasks: JoinSet::new() }
+    }
+
+    /// Starts the workload controllers, the nodes and our controller.
+    pub(crate) fn start(&mut self) {
+        let agent = tidegate_node_agent::Options {
+            defaults: Defaults { processes: false, ..Defaults::default() },
+            ..tidegate_node_agent::Options::default()
+        };
+        let agent = Agent::new(self.client.clone(), self.clock, agent);
+        self.tasks.spawn(Manager::new(self.client.clone(), self.clock).run(std::future::pending()));
+        self.tasks.spawn(async move { agent.run(std::future::pending()).await });
+        self.tasks.spawn(tidegate_controller::run(
+            self.for_controller.clone(),
+            self.clock,
+            Options::default(),
+            Leadership::alone(),
+            std::future::pending(),
+        ));
+    }
+
+    /// From now on the API refuses what this rule says.
+    pub(crate) fn refuse(&self, rule: impl Fn(&Call<'_>) -> Option<StatusError> + Send + 'static) {
+        *self.refusals.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rule));
+    }
+
+    /// Refuses one verb on one resource.
+    pub(crate) fn refuse_all(&self, verb: Verb, resource: &'static str, subresource: &'static str, error: StatusError) {
+        self.refuse(move |call| {
+            let is_meant = call.verb == verb && call.resource == resource && call.subresource == subresource;
+            is_meant.then(|| error.clone())
+        });
+    }
+
+    /// The API refuses nothing any more.
+    pub(crate) fn refuse_nothing(&self) {
+        *self.refusals.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(crate) fn api(&self, kind: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), "default", &resource(kind))
+    }
+
+    pub(crate) async fn pass(&self, seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    pub(crate) async fn create(&self, object: Value) -> Value {
+        let api = self.api(object["kind"].as_str().unwrap());
+        let made = api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+        serde_json::to_value(made).unwrap()
+    }
+
+    pub(crate) async fn patch(&self, kind: &str, name: &str, patch: Value) {
+        self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    pub(crate) async fn patch_status(&self, name: &str, status: Value) {
+        let patch = Patch::Merge(json!({"status": status}));
+        self.api("Rollout").patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, kind: &str, name: &str) {
+        self.api(kind).delete(name, &kube::api::DeleteParams::default()).await.unwrap();
+    }
+
+    pub(crate) async fn get(&self, kind: &str, name: &str) -> Value {
+        serde_json::to_value(self.api(kind).get(name).await.unwrap()).unwrap()
+    }
+
+    pub(crate) async fn list(&self, kind: &str) -> Vec<Value> {
+        let all = self.api(kind).list(&ListParams::default()).await.unwrap().items;
+        all.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    pub(crate) async fn status(&self, name: &str) -> Value {
+        self.get("Rollout", name).await["status"].clone()
+    }
+
+    /// Phase and message.
+    pub(crate) async fn shown(&self, name: &str) -> (String, String) {
+        let status = self.status(name).await;
+        let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
+        (text("phase"), text("message"))
+    }
+
+    /// Sizes of the ReplicaSets that a Rollout owns, by age.
+    pub(crate) async fn sizes(&self, owner: &str) -> Vec<i64> {
+        let mut sets = self.list("ReplicaSet").await;
+        sets.retain(|set| set["metadata"]["ownerReferences"][0]["name"] == owner);
+        sets.sort_by_key(|set| set["metadata"]["annotations"]["rollout.argoproj.io/revision"].to_string());
+        sets.iter().map(|set| set["spec"]["replicas"].as_i64().unwrap()).collect()
+    }
+
+    /// Reasons and messages of Warning events about a Rollout.
+    pub(crate) async fn warnings(&self, name: &str) -> Vec<(String, String)> {
+        let events = self.list("Event").await.into_iter();
+        let about = events.filter(|event| event["type"] == "Warning" && event["involvedObject"]["name"] == name);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        about.map(|event| (text(&event["reason"]), text(&event["message"]))).collect()
+    }
+
+    /// What the controller has asked for since this was last called, without watches and lists.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_collection = |path: &str| {
+            let last = path.rsplit('/').next().unwrap_or_default();
+            matches!(
+                last,
+                "rollouts"
+                    | "replicasets"
+                    | "services"
+                    | "analysisruns"
+                    | "experiments"
+                    | "analysistemplates"
+                    | "clusteranalysistemplates"
+            )
+        };
+        asked.into_iter().filter(|(method, path)| !(method == "GET" && is_collection(path))).collect()
+    }
+
+    /// What the controller has written since this or [`Self::asked`] was last called.
+    pub(crate) fn written(&self) -> Vec<Asked> {
+        self.asked().into_iter().filter(|(method, _)| method != "GET").collect()
+    }
+
+    /// Requests of the controller within a virtual minute from now.
+    pub(crate) async fn asked_in_a_minute(&self) -> usize {
+        self.asked();
+        self.pass(60).await;
+        self.asked().len()
+    }
+}
+
+/// A Rollout of four pods.
+pub(crate) fn rollout(name: &str, strategy: Value) -> Value {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name}, "spec": {
+        "replicas": 4, "selector": {"matchLabels": {"app": name}}, "strategy": strategy,
+        "template": {"metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "main", "image": "shop:1"}]}},
+    }})
+}
+
+/// A canary that stops at one of four pods.
+pub(crate) fn canary() -> Value {
+    json!({"canary": {"steps": [{"setWeight": 25}, {"pause": {}}]}})
+}
+
+pub(crate) fn image(image: &str) -> Value {
+    json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": image}]}}}})
+}
+
+pub(crate) fn service(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+        "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}})
+}
