@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -13,12 +14,17 @@ use tidegate_clock::Clock;
 use tidegate_engine::Router;
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{error, info};
 
 use crate::cache::Cache;
 use crate::error::LookError;
 use crate::events::Recorder;
 use crate::execute::Executor;
+use crate::insight::Insight;
+use crate::metrics::Metrics;
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
 use crate::workloads::{WorkloadChange, Workloads};
@@ -74,103 +80,170 @@ impl Shared {
     }
 }
 
-/// Runs the controller until `stop` is done; running looks are finished first.
-///
-/// Caches are kept warm at all times; nothing is written before and after we lead.
+/// How long events that were told may take to be sent at the end.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// A controller that is ready to run.
+pub struct Controller {
+    shared: Arc<Shared>,
+    send_events: BoxFuture<'static, ()>,
+    changed: UnboundedReceiver<WorkloadChange>,
+    leadership: Leadership,
+}
+
+impl Controller {
+    /// Puts the parts together; nothing is asked or written before [`Self::run`].
+    pub fn new(client: Client, clock: Clock, options: Options, leadership: Leadership) -> Self {
+        let metrics = Metrics::default();
+        let (events, send_events) = Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone());
+        let executor = Executor {
+            client,
+            clock,
+            cache: Cache::new(),
+            events,
+            uncertain: Uncertain::default(),
+            leadership: leadership.clone(),
+            metrics,
+        };
+        let (changes, changed) = unbounded_channel::<WorkloadChange>();
+        let shared = Arc::new(Shared {
+            executor,
+            options,
+            queue: Queue::new(Backoff::default()),
+            services: Queue::new(Backoff::default()),
+            workloads: Workloads::new(),
+            workload_changed: Arc::new(move |change| {
+                // The receiver lives as long as the controller does.
+                let _ = changes.send(change);
+            }),
+            undecodable: Mutex::default(),
+        });
+        Self { shared, send_events: Box::pin(send_events), changed, leadership }
+    }
+
+    /// What may be seen of it.
+    pub fn insight(&self) -> Insight {
+        Insight(Arc::clone(&self.shared))
+    }
+
+    /// Runs until `stop` is done or we no longer lead; running looks are finished first.
+    ///
+    /// Caches are kept warm at all times; nothing is written before and after we lead.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { shared, send_events, mut changed, mut leadership } = self;
+        let mut background = JoinSet::new();
+        background.spawn(send_events);
+        for task in watches(&shared) {
+            background.spawn(task);
+        }
+        let for_changes = Arc::clone(&shared);
+        background.spawn(async move {
+            while let Some((kind, key)) = changed.recv().await {
+                triggers::workload_changed(&for_changes, kind, &key);
+            }
+        });
+        let with_cluster_templates = shared.options.namespace.is_none();
+        let mut stop = std::pin::pin!(stop);
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
+        }
+        info!("All caches are synced");
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            () = leadership.wait() => {}
+        }
+        let mut workers = JoinSet::new();
+        for _ in 0..shared.options.workers.max(1) {
+            workers.spawn(work(Arc::clone(&shared)));
+        }
+        workers.spawn(give_services_back(Arc::clone(&shared)));
+        info!("Started controller");
+        tokio::select! {
+            biased;
+            () = stop => {}
+            () = leadership.lost() => {}
+        }
+        shared.queue.close();
+        shared.services.close();
+        while workers.join_next().await.is_some() {}
+        // Telling is never worth waiting for, not even at the end.
+        let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
+    }
+}
+
+/// Runs a controller until `stop` is done; see [`Controller::run`].
 pub async fn run(
     client: Client,
     clock: Clock,
     options: Options,
-    mut leadership: Leadership,
+    leadership: Leadership,
     stop: impl Future<Output = ()>,
 ) {
-    let cache = Cache::new();
-    let (events, send_events) = Recorder::new(client.clone(), clock);
-    let executor =
-        Executor { client, clock, cache, events, uncertain: Uncertain::default(), leadership: leadership.clone() };
-    let queue = Queue::new(Backoff::default());
-    let (changes, mut changed) = tokio::sync::mpsc::unbounded_channel::<WorkloadChange>();
-    let shared = Arc::new(Shared {
-        executor,
-        options,
-        queue,
-        services: Queue::new(Backoff::default()),
-        workloads: Workloads::new(),
-        workload_changed: Arc::new(move |change| {
-            // The receiver lives as long as the controller does.
-            let _ = changes.send(change);
-        }),
-        undecodable: Mutex::default(),
-    });
-    let mut background = JoinSet::new();
-    background.spawn(send_events);
-    for task in watches(&shared) {
-        background.spawn(task);
-    }
-    let for_changes = Arc::clone(&shared);
-    background.spawn(async move {
-        while let Some((kind, key)) = changed.recv().await {
-            triggers::workload_changed(&for_changes, kind, &key);
-        }
-    });
-    let with_cluster_templates = shared.options.namespace.is_none();
-    let mut stop = std::pin::pin!(stop);
-    tokio::select! {
-        biased;
-        () = &mut stop => return,
-        () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
-    }
-    tokio::select! {
-        biased;
-        () = &mut stop => return,
-        () = leadership.wait() => {}
-    }
-    let mut workers = JoinSet::new();
-    for _ in 0..shared.options.workers.max(1) {
-        workers.spawn(work(Arc::clone(&shared)));
-    }
-    workers.spawn(give_services_back(Arc::clone(&shared)));
-    tokio::select! {
-        biased;
-        () = stop => {}
-        () = leadership.lost() => {}
-    }
-    shared.queue.close();
-    shared.services.close();
-    while workers.join_next().await.is_some() {}
+    Controller::new(client, clock, options, leadership).run(stop).await;
 }
 
 async fn work(shared: Arc<Shared>) {
     while let Some(key) = shared.queue.next().await {
-        match reconcile(&shared, &key).await {
-            Ok(Next::Soon) => {
-                shared.queue.again(key.clone());
-            }
-            Ok(Next::OnChange) => shared.queue.forget(&key),
-            Ok(Next::After(delay)) => {
-                shared.queue.forget(&key);
-                shared.queue.add_after(key.clone(), delay);
-            }
-            Err(LookError::Conflict { .. }) => {
-                shared.queue.retry(key.clone());
-            }
-            Err(error) => {
-                if error.is_not_found() {
-                    // What was missing is read again before the next plan.
-                    shared.queue.forget(&key);
-                }
-                shared.queue.retry(key.clone());
-            }
-        }
+        let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
+        let begun = Instant::now();
+        // One Rollout that breaks a rule of ours must not take the others down with it.
+        let result = std::panic::AssertUnwindSafe(reconcile(&shared, &key)).catch_unwind().await;
+        let took = begun.elapsed();
+        shared.executor.metrics.looked(&key, took);
+        let next = result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic))));
+        come_again(&shared, &key, next);
+        info!(rollout, namespace, time_ms = took.as_secs_f64() * 1000.0, "Reconciliation completed");
         shared.queue.done(&key);
     }
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn come_again(shared: &Shared, key: &Key, next: Result<Next, LookError>) {
+    let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
+    let problem = match next {
+        Ok(Next::Soon) => {
+            shared.queue.again(key.clone());
+            return;
+        }
+        Ok(Next::OnChange) => return shared.queue.forget(key),
+        Ok(Next::After(delay)) => {
+            shared.queue.forget(key);
+            return shared.queue.add_after(key.clone(), delay);
+        }
+        Err(problem) => problem,
+    };
+    match &problem {
+        LookError::Conflict { .. } | LookError::NotLeading => {
+            info!(rollout, namespace, "{problem}; the next look starts from what is there");
+        }
+        _ => {
+            shared.executor.metrics.failed(key);
+            error!(rollout, namespace, "rollout syncHandler error: {problem}");
+        }
+    }
+    if problem.is_not_found() {
+        // What was missing is read again before the next plan.
+        shared.queue.forget(key);
+    }
+    shared.queue.retry(key.clone());
+    let retries = shared.queue.failures(key);
+    info!(rollout, namespace, "rollout syncHandler queue retries: {retries} : key \"{key}\"");
 }
 
 async fn give_services_back(shared: Arc<Shared>) {
     while let Some(key) = shared.services.next().await {
         match services::look_at(&shared, &key).await {
             Ok(()) => shared.services.forget(&key),
-            Err(_) => {
+            Err(problem) => {
+                let (service, namespace) = (key.name.as_str(), key.namespace.as_str());
+                error!(service, namespace, "service syncHandler error: {problem}");
                 shared.services.retry(key.clone());
             }
         }

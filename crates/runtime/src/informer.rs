@@ -62,8 +62,14 @@ where
                 () = &mut end => break,
             };
             // Errors are temporary by contract: the stream waits and goes on by itself.
-            let Some(Ok(event)) = event else { continue };
-            take_in(&store, event, &mut tell);
+            match event {
+                Some(Ok(event)) => take_in(&store, event, &mut tell),
+                Some(Err(error)) => {
+                    let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
+                    tracing::warn!("Failed to watch {kind}: {error}");
+                }
+                None => {}
+            }
         }
     }
 }

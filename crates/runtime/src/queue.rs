@@ -150,6 +150,11 @@ impl<T: Ord + Clone> Queue<T> {
         inner.streaks.remove(key);
     }
 
+    /// How often a key has failed since it last succeeded.
+    pub fn failures(&self, key: &T) -> u32 {
+        self.lock().failures.get(key).copied().unwrap_or(0)
+    }
+
     /// The next key, for this worker alone until [`Self::done`]; none when the queue is closed.
     pub async fn next(&self) -> Option<T> {
         loop {

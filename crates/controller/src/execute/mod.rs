@@ -18,6 +18,7 @@ use tidegate_runtime::lease::Leadership;
 use crate::cache::Cache;
 use crate::error::LookError;
 use crate::events::Recorder;
+use crate::metrics::Metrics;
 use crate::uncertain::{Kind, Uncertain};
 
 /// The name under which all writes are recorded; drift rules of GitOps tools know it.
@@ -32,6 +33,7 @@ pub(crate) struct Executor {
     pub events: Recorder,
     pub uncertain: Uncertain,
     pub leadership: Leadership,
+    pub metrics: Metrics,
 }
 
 /// One plan being carried out.
