@@ -163,6 +163,8 @@ fn options(flags: &Flags, config: &Config) -> Options {
         instance_id: Some(flags.instance_id.clone()).filter(|id| !id.is_empty()),
         workers: flags.rollout_threads,
         resync: if flags.rollout_resync == 0 { NEVER } else { Duration::from_secs(flags.rollout_resync) },
+        // There is no controller for them in this program yet.
+        lacks_analysis: true,
         ..Options::default()
     }
 }

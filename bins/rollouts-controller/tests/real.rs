@@ -23,6 +23,11 @@ const ROLLOUT: &str = r#"{
   }
 }"#;
 
+const TEMPLATE: &str = r#"{
+  "apiVersion": "argoproj.io/v1alpha1", "kind": "AnalysisTemplate", "metadata": {"name": "errors", "namespace": "default"},
+  "spec": {"metrics": [{"name": "errors", "interval": "1m", "provider": {"prometheus": {"address": "http://x", "query": "x"}}}]}
+}"#;
+
 /// The running program and what it has said so far.
 struct Program {
     child: Child,
@@ -123,16 +128,18 @@ async fn until(what: &str, testbed: &Testbed, arguments: &[&str], wanted: &str, 
     }
 }
 
-/// A testbed with the CRDs, the namespace of the controller and one Rollout.
+/// A testbed with the CRDs, the namespace of the controller, one Rollout and one AnalysisTemplate.
 async fn prepared() -> Testbed {
     let testbed = Testbed::start(Options::default()).await.unwrap();
     let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/crds");
     kubectl(&testbed, &["create", "-k", crds.to_str().unwrap()]).await;
     kubectl(&testbed, &["wait", "--for=condition=Established", "crd", "--all"]).await;
     kubectl(&testbed, &["create", "namespace", "argo-rollouts"]).await;
-    let file = testbed.dir().join("rollout.json");
-    std::fs::write(&file, ROLLOUT).unwrap();
-    kubectl(&testbed, &["create", "-f", file.to_str().unwrap()]).await;
+    for (name, object) in [("rollout.json", ROLLOUT), ("template.json", TEMPLATE)] {
+        let file = testbed.dir().join(name);
+        std::fs::write(&file, object).unwrap();
+        kubectl(&testbed, &["create", "-f", file.to_str().unwrap()]).await;
+    }
     testbed
 }
 
@@ -186,6 +193,13 @@ async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to
     standby.says("All caches are synced").await;
     let port = standby.port("Starting Metric Server at ").await;
     assert!(!ask(port, "GET /metrics", "").await.1.contains("rollout_info{"));
+
+    // Nobody runs analysis here yet: an update that asks for it must not go on without.
+    let checked = r#"{"spec":{"strategy":{"canary":{"analysis":{"templates":[{"templateName":"errors"}]}}}}}"#;
+    kubectl(&testbed, &["patch", "rollout", "shop", "--type=merge", "-p", checked]).await;
+    let message = ["get", "rollout", "shop", "-o", "jsonpath={.status.phase} {.status.message}"];
+    let held = "Degraded Unsupported: spec.strategy.canary.analysis is not driven by this controller";
+    until("message", &testbed, &message, held, &program).await;
 
     let (status, took) = program.terminate().await;
     assert_eq!(status.code(), Some(0));

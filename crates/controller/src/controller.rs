@@ -43,6 +43,8 @@ pub struct Options {
     pub resync: Duration,
     /// Routers that can be driven.
     pub drives: BTreeSet<Router>,
+    /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
+    pub lacks_analysis: bool,
 }
 
 impl Default for Options {
@@ -53,6 +55,7 @@ impl Default for Options {
             workers: 10,
             resync: Duration::from_secs(900),
             drives: BTreeSet::new(),
+            lacks_analysis: false,
         }
     }
 }
@@ -192,7 +195,10 @@ async fn work(shared: Arc<Shared>) {
         // One Rollout that breaks a rule of ours must not take the others down with it.
         let result = std::panic::AssertUnwindSafe(reconcile(&shared, &key)).catch_unwind().await;
         let took = begun.elapsed();
-        shared.executor.metrics.looked(&key, took);
+        // A look at what is gone must not bring its figures back.
+        if shared.executor.cache.rollouts.stored(&key).is_some() {
+            shared.executor.metrics.looked(&key, took);
+        }
         let next = result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic))));
         come_again(&shared, &key, next);
         info!(rollout, namespace, time_ms = took.as_secs_f64() * 1000.0, "Reconciliation completed");

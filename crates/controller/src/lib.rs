@@ -7,6 +7,7 @@
 //!   execute/                 the only code that writes
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
+//!   lifecycle.rs             what a stored status says about the life of an update
 //! ```
 //!
 //! This crate must never decide about a Rollout: that is the engine's. It writes nothing that a plan does not say, and
@@ -18,6 +19,7 @@ mod error;
 mod events;
 mod execute;
 mod insight;
+mod lifecycle;
 mod metrics;
 mod observe;
 mod reconcile;

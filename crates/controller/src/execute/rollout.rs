@@ -12,6 +12,7 @@ use tracing::info;
 
 use super::{Execution, patch_params, post_params};
 use crate::error::LookError;
+use crate::lifecycle;
 use crate::uncertain::Kind;
 
 impl Execution<'_> {
@@ -58,6 +59,7 @@ impl Execution<'_> {
         let answer = self.api::<Rollout>().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
         self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
         info!(rollout, namespace, "Patched: {patch}");
+        lifecycle::stored(&self.executor.metrics, &self.key, self.seen.rollout.status.as_ref(), status);
         Ok(())
     }
 

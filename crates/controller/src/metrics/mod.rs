@@ -16,6 +16,7 @@ use tidegate_runtime::Key;
 use tidegate_runtime::metrics::{Counters, Histograms, Page, Registry, Source};
 
 use crate::cache::Cache;
+use crate::lifecycle::Finished;
 
 /// Long enough for one more scrape.
 const AFTER_DELETION: Duration = Duration::from_secs(65);
@@ -28,6 +29,9 @@ pub(crate) struct Metrics {
     looks: Histograms,
     errors: Counters,
     events: Counters,
+    totals: Histograms,
+    progressions: Histograms,
+    pauses: Histograms,
 }
 
 impl Default for Metrics {
@@ -40,6 +44,24 @@ impl Default for Metrics {
                 "rollout_events_total",
                 "Count of rollout events",
                 &["namespace", "name", "type", "reason"],
+            ),
+            totals: Histograms::new(
+                "rollout_duration_seconds",
+                "How many seconds updates took.",
+                &["status"],
+                &[30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0],
+            ),
+            progressions: Histograms::new(
+                "rollout_progression_duration_seconds",
+                "How many seconds updates took without waiting for people.",
+                &["status"],
+                &[30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0],
+            ),
+            pauses: Histograms::new(
+                "rollout_manual_pause_duration_seconds",
+                "How many seconds updates waited for people.",
+                &["status"],
+                &[0.0, 60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0],
             ),
         }
     }
@@ -58,6 +80,17 @@ impl Metrics {
         registry.add(self.looks.clone());
         registry.add(self.errors.clone());
         registry.add(self.events.clone());
+        registry.add(self.totals.clone());
+        registry.add(self.progressions.clone());
+        registry.add(self.pauses.clone());
+    }
+
+    /// An update is over.
+    pub(crate) fn finished(&self, finished: &Finished) {
+        let status = [finished.status.as_str()];
+        self.totals.observe(&status, finished.total as f64);
+        self.progressions.observe(&status, finished.progression() as f64);
+        self.pauses.observe(&status, finished.pause as f64);
     }
 
     pub(crate) fn looked(&self, key: &Key, took: Duration) {
