@@ -1,32 +1,51 @@
-//! The controller.
+//! The controller as a program: flags, environment, wiring, and nothing else.
 //!
-//! It holds no reconciler yet, and a controller that runs without reconciling would leave rollouts waiting for ever.
-//! So it says what it is and refuses to start.
+//! ```text
+//!   flags.rs      what may be asked for          connect.rs    the way to the cluster
+//!   identity.rs   who and where we are           process.rs    start, lead, run, stop
+//!   pages.rs      health, figures, a look inside
+//! ```
+//!
+//! This program must never decide about a Rollout, and it must never go on without the lease.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the program's whole conversation")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what is said before there is a log")]
+
+mod connect;
+mod flags;
+mod identity;
+mod pages;
+mod process;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Reconciles Rollouts, AnalysisRuns and Experiments.
-#[derive(Parser)]
-#[command(name = "rollouts-controller", disable_version_flag = true)]
-struct Arguments {
-    /// Print the version and exit
-    #[arg(long)]
-    version: bool,
-}
-
 fn main() -> ExitCode {
-    if Arguments::parse().version {
+    // Before anything can open a connection: with two providers in the tree the first use would panic.
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        eprintln!("Error: a TLS provider was installed already");
+        return ExitCode::FAILURE;
+    }
+    let flags = flags::Flags::parse();
+    if flags.version {
         println!("rollouts-controller: {}", tidegate_build_info::version());
         return ExitCode::SUCCESS;
     }
-    eprintln!(
-        "Error: this build ({}) has no reconciler yet and must not replace a running controller; \
-         keep the one you have (docs/compatibility.md says what works)",
-        tidegate_build_info::version()
-    );
-    ExitCode::FAILURE
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("Error: no threads to run on: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = match runtime.block_on(process::run(flags)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    };
+    // Whatever still waits on a connection has had its time.
+    runtime.shutdown_background();
+    code
 }

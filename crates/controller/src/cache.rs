@@ -100,6 +100,20 @@ impl Cache {
         }
     }
 
+    /// Kinds whose first list is not in yet.
+    pub(crate) fn missing(&self, with_cluster_templates: bool) -> Vec<&'static str> {
+        let all = [
+            ("rollouts", self.rollouts.is_synced()),
+            ("replicasets", self.replica_sets.is_synced()),
+            ("services", self.services.is_synced()),
+            ("analysisruns", self.analysis_runs.is_synced()),
+            ("experiments", self.experiments.is_synced()),
+            ("analysistemplates", self.templates.is_synced()),
+            ("clusteranalysistemplates", self.cluster_templates.is_synced() || !with_cluster_templates),
+        ];
+        all.into_iter().filter(|(_, is_synced)| !is_synced).map(|(kind, _)| kind).collect()
+    }
+
     pub(crate) async fn wait_until_synced(&self, with_cluster_templates: bool) {
         self.rollouts.wait_until_synced().await;
         self.replica_sets.wait_until_synced().await;

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -13,12 +14,17 @@ use tidegate_clock::Clock;
 use tidegate_engine::{Event, Router};
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{error, info};
 
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
 use crate::execute::Executor;
+use crate::insight::Insight;
+use crate::metrics::Metrics;
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
 use crate::workloads::{WorkloadChange, Workloads};
@@ -40,6 +46,8 @@ pub struct Options {
     pub resync: Duration,
     /// Routers that can be driven.
     pub drives: BTreeSet<Router>,
+    /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
+    pub lacks_analysis: bool,
 }
 
 impl Default for Options {
@@ -50,6 +58,7 @@ impl Default for Options {
             workers: 10,
             resync: Duration::from_secs(900),
             drives: BTreeSet::new(),
+            lacks_analysis: false,
         }
     }
 }
@@ -116,106 +125,176 @@ impl Shared {
     }
 }
 
-/// Runs the controller until `stop` is done; running looks are finished first.
-///
-/// Caches are kept warm at all times; nothing is written before and after we lead.
+/// How long events that were told may take to be sent at the end.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// A controller that is ready to run.
+pub struct Controller {
+    shared: Arc<Shared>,
+    send_events: BoxFuture<'static, ()>,
+    changed: UnboundedReceiver<WorkloadChange>,
+    leadership: Leadership,
+}
+
+impl Controller {
+    /// Puts the parts together; nothing is asked or written before [`Self::run`].
+    pub fn new(client: Client, clock: Clock, options: Options, leadership: Leadership) -> Self {
+        let metrics = Metrics::default();
+        let (events, send_events) = Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone());
+        let executor = Executor {
+            client,
+            clock,
+            cache: Cache::new(),
+            events,
+            uncertain: Uncertain::default(),
+            leadership: leadership.clone(),
+            metrics,
+        };
+        let (changes, changed) = unbounded_channel::<WorkloadChange>();
+        let shared = Arc::new(Shared {
+            executor,
+            options,
+            queue: Queue::new(Backoff::default()),
+            services: Queue::new(Backoff::default()),
+            workloads: Workloads::new(),
+            workload_changed: Arc::new(move |change| {
+                // The receiver lives as long as the controller does.
+                let _ = changes.send(change);
+            }),
+            refused: Told::new(),
+            told_refused: Told::new(),
+            undecodable: Told::new(),
+        });
+        Self { shared, send_events: Box::pin(send_events), changed, leadership }
+    }
+
+    /// What may be seen of it.
+    pub fn insight(&self) -> Insight {
+        Insight(Arc::clone(&self.shared))
+    }
+
+    /// Runs until `stop` is done or we no longer lead; running looks are finished first.
+    ///
+    /// Caches are kept warm at all times; nothing is written before and after we lead.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { shared, send_events, mut changed, mut leadership } = self;
+        let mut background = JoinSet::new();
+        background.spawn(send_events);
+        for task in watches(&shared) {
+            background.spawn(task);
+        }
+        let for_changes = Arc::clone(&shared);
+        background.spawn(async move {
+            while let Some((kind, key)) = changed.recv().await {
+                triggers::workload_changed(&for_changes, kind, &key);
+            }
+        });
+        let with_cluster_templates = shared.options.namespace.is_none();
+        let mut stop = std::pin::pin!(stop);
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
+        }
+        info!("All caches are synced");
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            () = leadership.wait() => {}
+        }
+        let mut workers = JoinSet::new();
+        for _ in 0..shared.options.workers.max(1) {
+            workers.spawn(work(Arc::clone(&shared)));
+        }
+        workers.spawn(give_services_back(Arc::clone(&shared)));
+        info!("Started controller");
+        tokio::select! {
+            biased;
+            () = stop => {}
+            () = leadership.lost() => {}
+        }
+        shared.queue.close();
+        shared.services.close();
+        while workers.join_next().await.is_some() {}
+        // Telling is never worth waiting for, not even at the end.
+        let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
+    }
+}
+
+/// Runs a controller until `stop` is done; see [`Controller::run`].
 pub async fn run(
     client: Client,
     clock: Clock,
     options: Options,
-    mut leadership: Leadership,
+    leadership: Leadership,
     stop: impl Future<Output = ()>,
 ) {
-    let cache = Cache::new();
-    let (events, send_events) = Recorder::new(client.clone(), clock);
-    let executor =
-        Executor { client, clock, cache, events, uncertain: Uncertain::default(), leadership: leadership.clone() };
-    let queue = Queue::new(Backoff::default());
-    let (changes, mut changed) = tokio::sync::mpsc::unbounded_channel::<WorkloadChange>();
-    let shared = Arc::new(Shared {
-        executor,
-        options,
-        queue,
-        services: Queue::new(Backoff::default()),
-        workloads: Workloads::new(),
-        workload_changed: Arc::new(move |change| {
-            // The receiver lives as long as the controller does.
-            let _ = changes.send(change);
-        }),
-        refused: Told::new(),
-        told_refused: Told::new(),
-        undecodable: Told::new(),
-    });
-    let mut background = JoinSet::new();
-    background.spawn(send_events);
-    for task in watches(&shared) {
-        background.spawn(task);
-    }
-    let for_changes = Arc::clone(&shared);
-    background.spawn(async move {
-        while let Some((kind, key)) = changed.recv().await {
-            triggers::workload_changed(&for_changes, kind, &key);
-        }
-    });
-    let with_cluster_templates = shared.options.namespace.is_none();
-    let mut stop = std::pin::pin!(stop);
-    tokio::select! {
-        biased;
-        () = &mut stop => return,
-        () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
-    }
-    tokio::select! {
-        biased;
-        () = &mut stop => return,
-        () = leadership.wait() => {}
-    }
-    let mut workers = JoinSet::new();
-    for _ in 0..shared.options.workers.max(1) {
-        workers.spawn(work(Arc::clone(&shared)));
-    }
-    workers.spawn(give_services_back(Arc::clone(&shared)));
-    tokio::select! {
-        biased;
-        () = stop => {}
-        () = leadership.lost() => {}
-    }
-    shared.queue.close();
-    shared.services.close();
-    while workers.join_next().await.is_some() {}
+    Controller::new(client, clock, options, leadership).run(stop).await;
 }
 
 async fn work(shared: Arc<Shared>) {
     while let Some(key) = shared.queue.next().await {
-        match reconcile(&shared, &key).await {
-            Ok(Next::Soon) => {
-                shared.queue.again(key.clone());
-            }
-            Ok(Next::OnChange) => {
-                shared.forget_refusal(&key);
-                shared.queue.forget(&key);
-            }
-            Ok(Next::After(delay)) => {
-                shared.forget_refusal(&key);
-                shared.queue.forget(&key);
-                shared.queue.add_after(key.clone(), delay);
-            }
-            Err(LookError::Conflict { .. }) => {
-                shared.queue.retry(key.clone());
-            }
-            Err(error) => {
-                shared.tell_refusal(&key, &error);
-                shared.queue.retry(key.clone());
-            }
+        let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
+        let begun = Instant::now();
+        // One Rollout that breaks a rule of ours must not take the others down with it.
+        let result = std::panic::AssertUnwindSafe(reconcile(&shared, &key)).catch_unwind().await;
+        let took = begun.elapsed();
+        // A look at what is gone must not bring its figures back.
+        if shared.executor.cache.rollouts.stored(&key).is_some() {
+            shared.executor.metrics.looked(&key, took);
         }
+        let next = result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic))));
+        come_again(&shared, &key, next);
+        info!(rollout, namespace, time_ms = took.as_secs_f64() * 1000.0, "Reconciliation completed");
         shared.queue.done(&key);
     }
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn come_again(shared: &Shared, key: &Key, next: Result<Next, LookError>) {
+    let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
+    let problem = match next {
+        Ok(Next::Soon) => {
+            shared.queue.again(key.clone());
+            return;
+        }
+        Ok(Next::OnChange) => {
+            shared.forget_refusal(key);
+            return shared.queue.forget(key);
+        }
+        Ok(Next::After(delay)) => {
+            shared.forget_refusal(key);
+            shared.queue.forget(key);
+            return shared.queue.add_after(key.clone(), delay);
+        }
+        Err(problem) => problem,
+    };
+    match &problem {
+        LookError::Conflict { .. } | LookError::NotLeading => {
+            info!(rollout, namespace, "{problem}; the next look starts from what is there");
+        }
+        _ => {
+            shared.executor.metrics.failed(key);
+            shared.tell_refusal(key, &problem);
+            error!(rollout, namespace, "rollout syncHandler error: {problem}");
+        }
+    }
+    shared.queue.retry(key.clone());
+    let retries = shared.queue.failures(key);
+    info!(rollout, namespace, "rollout syncHandler queue retries: {retries} : key \"{key}\"");
 }
 
 async fn give_services_back(shared: Arc<Shared>) {
     while let Some(key) = shared.services.next().await {
         match in_time("give back", &key, services::look_at(&shared, &key)).await {
             Ok(()) => shared.services.forget(&key),
-            Err(_) => {
+            Err(problem) => {
+                let (service, namespace) = (key.name.as_str(), key.namespace.as_str());
+                error!(service, namespace, "service syncHandler error: {problem}");
                 shared.services.retry(key.clone());
             }
         }

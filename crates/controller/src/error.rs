@@ -66,6 +66,9 @@ pub(crate) enum LookError {
     /// Somebody else may lead by now.
     #[error("the lease is lost")]
     NotLeading,
+    /// A rule of ours was broken; the look is repeated after a pause.
+    #[error("Recovered from Panic: {0}")]
+    Panicked(String),
     /// A plan asks for something this controller was not given.
     #[error("no router to carry out the traffic of Rollout {0}")]
     NoRouter(Key),

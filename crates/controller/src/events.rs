@@ -11,8 +11,13 @@ use tidegate_api::ObjectMeta;
 use tidegate_api::kind::API_VERSION;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
-use tidegate_engine::{Event, Severity};
-use tokio::sync::mpsc;
+use tidegate_engine::Event;
+use tidegate_runtime::Key;
+use tidegate_runtime::lease::Leadership;
+use tokio::sync::{mpsc, oneshot};
+use tracing::info;
+
+use crate::metrics::{Metrics, severity};
 
 use crate::error::REQUEST_TIMEOUT;
 
@@ -22,6 +27,13 @@ const MOST_WAITING: usize = 1000;
 const MOST_REMEMBERED: usize = 4096;
 /// Where events come from, as users filter them.
 const COMPONENT: &str = "rollouts-controller";
+
+/// What the sender is given.
+enum Message {
+    Told(Box<Told>),
+    /// Everything before this has been sent.
+    Flush(oneshot::Sender<()>),
+}
 
 struct Told {
     namespace: String,
@@ -35,19 +47,34 @@ struct Told {
 /// Takes events to be told.
 #[derive(Clone)]
 pub(crate) struct Recorder {
-    queue: mpsc::Sender<Told>,
+    queue: mpsc::Sender<Message>,
     clock: Clock,
+    leadership: Leadership,
+    metrics: Metrics,
 }
 
 impl Recorder {
     /// A recorder and the task that sends.
-    pub(crate) fn new(client: Client, clock: Clock) -> (Self, impl Future<Output = ()>) {
+    pub(crate) fn new(
+        client: Client,
+        clock: Clock,
+        leadership: Leadership,
+        metrics: Metrics,
+    ) -> (Self, impl Future<Output = ()> + use<>) {
         let (queue, waiting) = mpsc::channel(MOST_WAITING);
-        (Self { queue, clock }, send(client, waiting))
+        let sending = send(client, leadership.clone(), waiting);
+        (Self { queue, clock, leadership, metrics }, sending)
     }
 
-    /// Tells about a Rollout.
+    /// Tells about a Rollout. Whoever does not lead tells nothing: the leader does.
     pub(crate) fn tell(&self, about: &ObjectMeta, event: &Event) {
+        if !self.leadership.is_held() {
+            return;
+        }
+        let key = Key::of(about);
+        self.metrics.told(&key, event);
+        let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
+        info!(rollout, namespace, event_reason = event.reason, "{}", event.message);
         let told = Told {
             namespace: about.namespace.text().to_owned(),
             name: about.name.text().to_owned(),
@@ -57,18 +84,36 @@ impl Recorder {
             at: self.clock.now(),
         };
         // A full queue drops the event: telling is never worth waiting for.
-        let _ = self.queue.try_send(told);
+        let _ = self.queue.try_send(Message::Told(Box::new(told)));
+    }
+
+    /// Waits until everything told so far has been sent.
+    pub(crate) async fn flush(&self) {
+        let (done, sent) = oneshot::channel();
+        if self.queue.send(Message::Flush(done)).await.is_ok() {
+            // A sender that has ended has nothing left to send.
+            let _ = sent.await;
+        }
     }
 }
 
 /// What makes two events the same one.
 type Same = (String, String, String);
 
-async fn send(client: Client, mut waiting: mpsc::Receiver<Told>) {
+async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receiver<Message>) {
     let mut remembered: BTreeMap<Same, (String, u32)> = BTreeMap::new();
     // Names are moments, and each moment names one event.
     let mut last_name = 0;
-    while let Some(told) = waiting.recv().await {
+    while let Some(message) = waiting.recv().await {
+        let told = match message {
+            Message::Told(told) if leadership.is_held() => told,
+            // What is left when the lease is lost is not ours to write any more.
+            Message::Told(_) => continue,
+            Message::Flush(done) => {
+                let _ = done.send(());
+                continue;
+            }
+        };
         let same = (told.uid.clone(), told.event.reason.clone(), told.event.message.clone());
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &told.namespace, &resource);
@@ -101,10 +146,6 @@ fn seconds(at: Timestamp) -> String {
 }
 
 fn body(told: &Told, name: &str) -> serde_json::Value {
-    let severity = match told.event.severity {
-        Severity::Normal => "Normal",
-        Severity::Warning => "Warning",
-    };
     json!({
         "apiVersion": "v1", "kind": "Event",
         "metadata": {"name": name, "namespace": told.namespace},
@@ -112,7 +153,7 @@ fn body(told: &Told, name: &str) -> serde_json::Value {
             "apiVersion": API_VERSION, "kind": "Rollout", "namespace": told.namespace, "name": told.name,
             "uid": told.uid, "resourceVersion": told.version,
         },
-        "type": severity, "reason": told.event.reason, "message": told.event.message,
+        "type": severity(&told.event), "reason": told.event.reason, "message": told.event.message,
         "source": {"component": COMPONENT}, "reportingComponent": COMPONENT, "reportingInstance": "",
         "firstTimestamp": seconds(told.at), "lastTimestamp": seconds(told.at), "count": 1,
     })

@@ -6,6 +6,8 @@
 //!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
 //!   execute/                 the only code that writes
 //!   services.rs              Services that no Rollout names any more
+//!   metrics/ + insight.rs    what those who run it may see
+//!   lifecycle.rs             what a stored status says about the life of an update
 //! ```
 //!
 //! This crate must never decide about a Rollout: that is the engine's. It writes nothing that a plan does not say, and
@@ -16,6 +18,9 @@ mod controller;
 mod error;
 mod events;
 mod execute;
+mod insight;
+mod lifecycle;
+mod metrics;
 mod observe;
 mod reconcile;
 mod services;
@@ -23,4 +28,5 @@ mod triggers;
 mod uncertain;
 mod workloads;
 
-pub use controller::{Options, run};
+pub use controller::{Controller, Options, run};
+pub use insight::Insight;

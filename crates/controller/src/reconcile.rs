@@ -14,6 +14,7 @@ use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
 use tidegate_engine::plan;
 use tidegate_runtime::{Key, Store, Stored, Undecodable};
+use tracing::{debug, info};
 
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
@@ -58,11 +59,26 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             rollout
         }
     };
+    let metadata = &rollout.metadata;
+    info!(
+        rollout = key.name.as_str(),
+        namespace = key.namespace.as_str(),
+        resourceVersion = metadata.resource_version.text(),
+        generation = metadata.generation.unwrap_or_default(),
+        "Started syncing rollout"
+    );
     let sight = match in_time("list pods of", key, observe(shared, &rollout)).await {
         Err(LookError::NotSynced(_)) => return Ok(Next::After(SYNC_RETRY)),
         result => result?,
     };
+    let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
     let plan = plan(&sight.seen, executor.clock.now_seconds());
+    for waiting in &plan.waiting_for {
+        debug!(rollout = name, namespace, "Waiting for {waiting}");
+    }
+    if plan.status.is_none() {
+        debug!(rollout = name, namespace, "No status changes. Skipping patch");
+    }
     let outcome = executor.execute(&sight.seen, &sight.pods, &plan).await?;
     if outcome == Outcome::Done && (!plan.actions.is_empty() || plan.status.is_some()) {
         return Ok(Next::Soon);

@@ -42,6 +42,11 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     let Some(object) = latest(change) else { return };
     let key = Key::of(metadata(object));
     match change {
+        Change::Deleted(_) => shared.executor.metrics.forget(&key),
+        Change::Applied { old: None, .. } => shared.executor.metrics.keep(&key),
+        _ => {}
+    }
+    match change {
         Change::Applied { old: None, new: Stored::Good(new) } if new.status.is_none() => {
             let message = format!("Rollout resource added to informer: {key}");
             shared.executor.events.tell(&new.metadata, &Event::normal("RolloutAddedToInformer", message));

@@ -12,13 +12,15 @@ use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
 use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
-use tidegate_controller::Options;
+use tidegate_controller::{Controller, Insight, Options};
 use tidegate_node_agent::{Agent, Defaults};
 use tidegate_runtime::lease::Leadership;
+use tidegate_runtime::metrics::Registry;
 use tidegate_sim::Manager;
 
 struct World {
     client: Client,
+    insight: Insight,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
@@ -30,6 +32,10 @@ impl Drop for World {
 
 impl World {
     async fn new() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    async fn with(options: Options) -> Self {
         let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
         let server = ApiServer::new(tidegate_apiserver::Options::new(clock));
         let client = Client::new(server, "default");
@@ -45,19 +51,14 @@ impl World {
         };
         let manager = Manager::new(client.clone(), clock).run(std::future::pending());
         let agent = Agent::new(client.clone(), clock, agent);
-        let controller = tidegate_controller::run(
-            client.clone(),
-            clock,
-            Options::default(),
-            Leadership::alone(),
-            std::future::pending(),
-        );
+        let controller = Controller::new(client.clone(), clock, options, Leadership::alone());
+        let insight = controller.insight();
         let tasks = vec![
             tokio::spawn(manager),
             tokio::spawn(async move { agent.run(std::future::pending()).await }),
-            tokio::spawn(controller),
+            tokio::spawn(controller.run(std::future::pending())),
         ];
-        Self { client, tasks }
+        Self { client, insight, tasks }
     }
 
     fn rollouts(&self) -> Api<Rollout> {
@@ -174,4 +175,62 @@ async fn a_blue_green_rollout_waits_for_its_service_and_switches_it() {
     let selector = services.get("active").await.unwrap().spec.selector;
     assert_eq!(selector.get("rollouts-pod-template-hash"), None, "the Service is usable again");
     assert_eq!(world.sizes().await, [0; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn figures_follow_a_rollout_and_go_a_scrape_after_it_is_gone() {
+    let world = World::new().await;
+    let registry = Registry::default();
+    world.insight.register(&registry);
+    assert!(world.insight.missing().contains(&"rollouts"), "nothing has been listed yet");
+    let api = world.rollouts();
+    let canary = json!({"canary": {"steps": [{"setWeight": 25}, {"pause": {}}]}});
+    api.create(&PostParams::default(), &rollout(canary)).await.unwrap();
+    world.pass(30).await;
+    assert_eq!(world.insight.missing(), [""; 0]);
+    api.patch("shop", &PatchParams::default(), &image("shop:2")).await.unwrap();
+    world.pass(90).await;
+    let promote = Patch::Merge(json!({"status": {"pauseConditions": null}}));
+    api.patch_status("shop", &PatchParams::default(), &promote).await.unwrap();
+    world.pass(60).await;
+
+    let text = registry.text();
+    let object = "name=\"shop\",namespace=\"default\"";
+    for line in [
+        format!("rollout_info{{{object},phase=\"Completed\",strategy=\"canary\",traffic_router=\"\"}} 1\n"),
+        format!("rollout_events_total{{{object},reason=\"NewReplicaSetCreated\",type=\"Normal\"}} 2\n"),
+        format!("rollout_events_total{{{object},reason=\"RolloutPaused\",type=\"Normal\"}} 1\n"),
+        format!("rollout_reconcile_bucket{{{object},le=\"0.15\"}} "),
+        "rollout_duration_seconds_count{status=\"Promoted\"} 2\n".to_owned(),
+        "rollout_manual_pause_duration_seconds_bucket{status=\"Promoted\",le=\"0\"} 1\n".to_owned(),
+        "workqueue_depth{name=\"Rollouts\"} 0\n".to_owned(),
+    ] {
+        assert!(text.contains(&line), "no {line} in\n{text}");
+    }
+    assert!(!text.contains("rollout_reconcile_error"), "{text}");
+
+    api.delete("shop", &kube::api::DeleteParams::default()).await.unwrap();
+    world.pass(60).await;
+    let text = registry.text();
+    assert!(!text.contains("rollout_info{") && text.contains("rollout_events_total{"), "{text}");
+    world.pass(10).await;
+    let text = registry.text();
+    assert!(!text.contains("namespace=\"default\""), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespaced_controller_sees_its_own_namespace_and_nothing_of_the_cluster() {
+    let theirs = Options { namespace: Some("elsewhere".to_owned()), ..Options::default() };
+    let world = World::with(theirs).await;
+    world.rollouts().create(&PostParams::default(), &rollout(json!({"canary": {}}))).await.unwrap();
+    world.pass(30).await;
+    assert_eq!(world.insight.missing(), [""; 0], "ready without anything that belongs to the whole cluster");
+    assert_eq!(world.insight.diagnostics()["cached"]["rollouts"], 0);
+    assert_eq!(world.rollout().await.status, None);
+
+    let ours = Options { namespace: Some("default".to_owned()), ..Options::default() };
+    let world = World::with(ours).await;
+    world.rollouts().create(&PostParams::default(), &rollout(json!({"canary": {}}))).await.unwrap();
+    world.pass(30).await;
+    assert_eq!(world.rollout().await.status.unwrap().phase.text(), "Healthy");
 }

@@ -33,6 +33,8 @@ pub struct Observed {
     pub routes: SeenRoutes,
     /// Routers this controller can drive.
     pub drives: BTreeSet<Router>,
+    /// Nobody runs AnalysisRuns and Experiments: a Rollout that asks for one would go on unchecked, so it is held.
+    pub lacks_analysis: bool,
 }
 
 /// What `spec.workloadRef` leads to.

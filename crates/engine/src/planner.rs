@@ -184,7 +184,7 @@ fn claims<'a>(seen: &'a Observed, selector: &LabelSelector) -> (Vec<&'a ReplicaS
 
 impl Pass<'_> {
     fn look(&mut self, hash: &str) {
-        if let Some(field) = unsupported::field(self.rollout, &self.seen.drives) {
+        if let Some(field) = unsupported::field(self.rollout, &self.seen.drives, self.seen.lacks_analysis) {
             self.undriven_pass(field);
             return;
         }

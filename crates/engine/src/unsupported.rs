@@ -28,14 +28,69 @@ pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
 }
 
 /// The first field that is not driven, as users find it in their manifest.
-pub(crate) fn field(rollout: &Rollout, drives: &BTreeSet<Router>) -> Option<String> {
-    let canary = rollout.spec.canary()?;
-    if let Some(routing) = &canary.traffic_routing {
+pub(crate) fn field(rollout: &Rollout, drives: &BTreeSet<Router>, lacks_analysis: bool) -> Option<String> {
+    let router = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref()).and_then(|routing| {
         let missing = routers(routing).into_iter().find(|(router, _)| !drives.contains(router));
-        if let Some((_, name)) = missing {
-            return Some(format!("spec.strategy.canary.trafficRouting.{name}"));
-        }
+        missing.map(|(_, name)| format!("spec.strategy.canary.trafficRouting.{name}"))
+    });
+    let steps = rollout.spec.canary().map_or(&[][..], |canary| canary.steps.items());
+    let plugin = || {
+        let place = steps.iter().position(|step| step.plugin.is_some())?;
+        Some(format!("spec.strategy.canary.steps[{place}].plugin"))
+    };
+    router.or_else(plugin).or_else(|| if lacks_analysis { analysis(rollout) } else { None })
+}
+
+/// The first field that asks for an AnalysisRun or an Experiment.
+fn analysis(rollout: &Rollout) -> Option<String> {
+    if let Some(strategy) = rollout.spec.blue_green() {
+        let asked = [
+            ("prePromotionAnalysis", strategy.pre_promotion_analysis.is_some()),
+            ("postPromotionAnalysis", strategy.post_promotion_analysis.is_some()),
+        ];
+        let (name, _) = asked.into_iter().find(|(_, is_set)| *is_set)?;
+        return Some(format!("spec.strategy.blueGreen.{name}"));
     }
-    let plugin = canary.steps.items().iter().position(|step| step.plugin.is_some())?;
-    Some(format!("spec.strategy.canary.steps[{plugin}].plugin"))
+    let canary = rollout.spec.canary()?;
+    if canary.analysis.is_some() {
+        return Some("spec.strategy.canary.analysis".to_owned());
+    }
+    canary.steps.items().iter().enumerate().find_map(|(place, step)| {
+        let asked = [("analysis", step.analysis.is_some()), ("experiment", step.experiment.is_some())];
+        let (name, _) = asked.into_iter().find(|(_, is_set)| *is_set)?;
+        Some(format!("spec.strategy.canary.steps[{place}].{name}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn held(strategy: Value, lacks_analysis: bool) -> Option<String> {
+        let rollout: Rollout = serde_json::from_value(json!({"spec": {"strategy": strategy}})).unwrap();
+        field(&rollout, &BTreeSet::new(), lacks_analysis)
+    }
+
+    #[test]
+    fn whatever_asks_for_analysis_is_held_where_nobody_runs_it_and_nowhere_else() {
+        let once = json!({"templates": [{"templateName": "errors"}]});
+        let cases = [
+            (json!({"canary": {"analysis": once}}), "spec.strategy.canary.analysis"),
+            (
+                json!({"canary": {"steps": [{"setWeight": 5}, {"analysis": once}]}}),
+                "spec.strategy.canary.steps[1].analysis",
+            ),
+            (json!({"canary": {"steps": [{"experiment": {}}]}}), "spec.strategy.canary.steps[0].experiment"),
+            (json!({"blueGreen": {"prePromotionAnalysis": once}}), "spec.strategy.blueGreen.prePromotionAnalysis"),
+            (json!({"blueGreen": {"postPromotionAnalysis": once}}), "spec.strategy.blueGreen.postPromotionAnalysis"),
+        ];
+        for (strategy, field) in cases {
+            assert_eq!(held(strategy.clone(), true).as_deref(), Some(field));
+            assert_eq!(held(strategy, false), None);
+        }
+        assert_eq!(held(json!({"canary": {"steps": [{"setWeight": 5}, {"pause": {}}]}}), true), None);
+        assert_eq!(held(json!({"blueGreen": {"activeService": "a"}}), true), None);
+    }
 }

@@ -72,7 +72,11 @@ where
                     take_in(&store, event, &mut tell);
                 }
                 // Errors are temporary by contract: the stream goes on when it is asked again.
-                Some(Err(_)) | None => {
+                problem => {
+                    if let Some(Err(error)) = problem {
+                        let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
+                        tracing::warn!("Failed to watch {kind}: {error}");
+                    }
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }

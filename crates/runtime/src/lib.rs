@@ -4,14 +4,22 @@
 //!   watch ──▶ informer ──▶ Store (ordered, indexed, never older than our own writes)
 //!                 │
 //!                 └─ Change (with the old object, deletes too) ──▶ keys ──▶ Queue ──▶ workers
+//!
+//!   lease/     one leader at a time          client/   how requests leave: counted, throttled, timed
+//!   metrics/   figures for Prometheus        admin.rs  health, readiness and figures over HTTP
+//!   log.rs     log lines
 //! ```
 //!
 //! This crate must never know a kind of ours, decide anything about an object, or read a clock but tokio's.
 
+pub mod admin;
+pub mod client;
 mod guarded;
 mod informer;
 mod key;
 pub mod lease;
+pub mod log;
+pub mod metrics;
 mod queue;
 mod store;
 

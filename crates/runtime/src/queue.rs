@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::metrics::{Distribution, NamedQueue, QueueFigures, Registry, queue_bounds};
+
 /// How long a key waits after so many failures.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
@@ -43,6 +45,13 @@ struct Inner<T> {
     /// How often in a row a key asked to come again by itself.
     streaks: BTreeMap<T, u32>,
     is_closed: bool,
+    /// Since when keys wait, those that run and must run again included.
+    waiting_since: BTreeMap<T, Instant>,
+    running_since: BTreeMap<T, Instant>,
+    adds: u64,
+    retries: u64,
+    waited: Distribution,
+    worked: Distribution,
 }
 
 /// How often in a row a key may come again at once; after that it is slowed down like a failing one.
@@ -64,6 +73,7 @@ impl<T> Clone for Queue<T> {
 impl<T: Ord + Clone> Queue<T> {
     /// An empty queue.
     pub fn new(backoff: Backoff) -> Self {
+        let bounds = queue_bounds();
         let inner = Inner {
             ready: VecDeque::new(),
             queued: BTreeSet::new(),
@@ -73,6 +83,12 @@ impl<T: Ord + Clone> Queue<T> {
             failures: BTreeMap::new(),
             streaks: BTreeMap::new(),
             is_closed: false,
+            waiting_since: BTreeMap::new(),
+            running_since: BTreeMap::new(),
+            adds: 0,
+            retries: 0,
+            waited: Distribution::new(&bounds),
+            worked: Distribution::new(&bounds),
         };
         Self { inner: Arc::new(Mutex::new(inner)), changed: Arc::new(Notify::new()), backoff }
     }
@@ -107,6 +123,7 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn add_after(&self, key: T, delay: Duration) {
         let at = Instant::now() + delay;
         let mut inner = self.lock();
+        inner.retries += 1;
         let due = inner.later.entry(key).or_insert(at);
         *due = (*due).min(at);
         drop(inner);
@@ -131,6 +148,11 @@ impl<T: Ord + Clone> Queue<T> {
         let mut inner = self.lock();
         inner.failures.remove(key);
         inner.streaks.remove(key);
+    }
+
+    /// How often a key has failed since it last succeeded.
+    pub fn failures(&self, key: &T) -> u32 {
+        self.lock().failures.get(key).copied().unwrap_or(0)
     }
 
     /// The next key, for this worker alone until [`Self::done`]; none when the queue is closed.
@@ -170,8 +192,11 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn done(&self, key: &T) {
         let mut inner = self.lock();
         inner.running.remove(key);
+        if let Some(since) = inner.running_since.remove(key) {
+            inner.worked.observe(since.elapsed().as_secs_f64());
+        }
         if inner.again.remove(key) {
-            inner.add(key.clone());
+            inner.push(key.clone());
         }
         drop(inner);
         self.changed.notify_one();
@@ -184,6 +209,8 @@ impl<T: Ord + Clone> Queue<T> {
         inner.ready.clear();
         inner.queued.clear();
         inner.later.clear();
+        inner.again.clear();
+        inner.waiting_since.clear();
         drop(inner);
         self.changed.notify_waiters();
         self.changed.notify_one();
@@ -198,6 +225,33 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// What is to be said about the queue now.
+    pub fn figures(&self) -> QueueFigures
+    where
+        T: std::fmt::Display,
+    {
+        let inner = self.lock();
+        let running = inner.running_since.iter();
+        QueueFigures {
+            depth: inner.waiting_since.len(),
+            later: inner.later.len(),
+            failing: inner.failures.len(),
+            adds: inner.adds,
+            retries: inner.retries,
+            waited: inner.waited.clone(),
+            worked: inner.worked.clone(),
+            running: running.map(|(key, since)| (key.to_string(), since.elapsed().as_secs_f64())).collect(),
+        }
+    }
+
+    /// From now on Prometheus is told about this queue, under a name.
+    pub fn register(&self, name: &'static str, registry: &Registry)
+    where
+        T: std::fmt::Display + Send + Sync + 'static,
+    {
+        registry.add(NamedQueue { name, queue: self.clone() });
+    }
 }
 
 impl<T: Ord + Clone> Inner<T> {
@@ -206,9 +260,19 @@ impl<T: Ord + Clone> Inner<T> {
             return;
         }
         self.later.remove(&key);
+        if let std::collections::btree_map::Entry::Vacant(entry) = self.waiting_since.entry(key.clone()) {
+            entry.insert(Instant::now());
+            self.adds += 1;
+        }
         if self.running.contains(&key) {
             self.again.insert(key);
-        } else if self.queued.insert(key.clone()) {
+        } else {
+            self.push(key);
+        }
+    }
+
+    fn push(&mut self, key: T) {
+        if !self.is_closed && self.queued.insert(key.clone()) {
             self.ready.push_back(key);
         }
     }
@@ -227,6 +291,10 @@ impl<T: Ord + Clone> Inner<T> {
         let key = self.ready.pop_front()?;
         self.queued.remove(&key);
         self.running.insert(key.clone());
+        if let Some(since) = self.waiting_since.remove(&key) {
+            self.waited.observe(since.elapsed().as_secs_f64());
+        }
+        self.running_since.insert(key.clone(), Instant::now());
         Some(key)
     }
 }

@@ -19,6 +19,7 @@ use tidegate_runtime::lease::Leadership;
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
+use crate::metrics::Metrics;
 use crate::uncertain::{Kind, Uncertain};
 
 /// The name under which all writes are recorded; drift rules of GitOps tools know it.
@@ -33,6 +34,7 @@ pub(crate) struct Executor {
     pub events: Recorder,
     pub uncertain: Uncertain,
     pub leadership: Leadership,
+    pub metrics: Metrics,
 }
 
 /// One plan being carried out.

@@ -8,9 +8,11 @@ use tidegate_api::rollout::{Rollout, RolloutStatus};
 use tidegate_api::view::Service;
 use tidegate_engine::status_patch;
 use tidegate_runtime::Key;
+use tracing::info;
 
 use super::{Execution, patch_params, post_params};
 use crate::error::LookError;
+use crate::lifecycle;
 use crate::uncertain::Kind;
 
 impl Execution<'_> {
@@ -53,8 +55,11 @@ impl Execution<'_> {
     /// Sends only the fields that differ, without a version: what people change at the same time stays.
     pub(super) async fn write_status(&self, status: &RolloutStatus) -> Result<(), LookError> {
         let Some(patch) = status_patch::between(self.seen.rollout.status.as_ref(), status) else { return Ok(()) };
+        let (rollout, namespace) = (self.key.name.as_str(), self.key.namespace.as_str());
         let answer = self.api::<Rollout>().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
         self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        info!(rollout, namespace, "Patched: {patch}");
+        lifecycle::stored(&self.executor.metrics, &self.key, self.seen.rollout.status.as_ref(), status);
         Ok(())
     }
 

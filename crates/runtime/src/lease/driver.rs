@@ -4,6 +4,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, core::ObjectMeta};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
+use tracing::{info, warn};
 
 use super::election::{Election, Step, Timing};
 use super::record::{Lease, LeaseSpec};
@@ -83,6 +84,7 @@ pub fn lead(
         let api: Api<Lease> = Api::namespaced(client, &options.namespace);
         let mut election = Election::new(options.identity.clone(), options.timing);
         let mut stop = std::pin::pin!(stop);
+        let mut known = String::new();
         loop {
             let began = Instant::now();
             // An attempt that takes longer than the deadline is worth nothing.
@@ -94,14 +96,16 @@ pub fn lead(
             };
             match held {
                 // Sure from the moment the request was sent, not from the moment it was answered.
-                Ok(Ok(true)) => {
-                    tell.send_replace(Some(began + options.timing.renew_deadline));
-                }
-                Ok(Ok(false)) => {
-                    tell.send_replace(None);
+                // Somebody wrote at the same time; the next look tells who.
+                Ok(Ok(holder)) if holder.is_empty() => {}
+                Ok(Ok(holder)) => {
+                    let is_ours = holder == options.identity;
+                    tell.send_replace(is_ours.then_some(began + options.timing.renew_deadline));
+                    say_if_new(&mut known, holder, is_ours);
                 }
                 // Unknown: whoever leads goes on until the time is up.
-                Ok(Err(_)) | Err(_) => {}
+                Ok(Err(error)) => warn!("Lease {}/{}: {error}", options.namespace, options.name),
+                Err(_) => warn!("Lease {}/{}: no answer in time", options.namespace, options.name),
             }
             tokio::select! {
                 biased;
@@ -115,21 +119,33 @@ pub fn lead(
     (Leadership(told), campaign)
 }
 
+fn say_if_new(known: &mut String, holder: String, is_ours: bool) {
+    if *known == holder || holder.is_empty() {
+        return;
+    }
+    if is_ours {
+        info!("I am the new leader: {holder}");
+    } else {
+        info!("New leader elected: {holder}");
+    }
+    *known = holder;
+}
+
 fn params(options: &LeaseOptions) -> PostParams {
     PostParams { field_manager: Some(options.field_manager.clone()), ..PostParams::default() }
 }
 
-/// One look at the Lease; says whether we hold it.
+/// One look at the Lease; says who holds it, nobody when that is not known.
 async fn attempt(
     api: &Api<Lease>,
     options: &LeaseOptions,
     election: &mut Election,
     wall: &impl Fn() -> String,
-) -> kube::Result<bool> {
+) -> kube::Result<String> {
     let found = api.get_opt(&options.name).await?;
     let record: Option<&LeaseSpec> = found.as_ref().map(|lease| &lease.spec);
     let spec = match election.step(record, Instant::now(), &wall()) {
-        Step::Wait => return Ok(false),
+        Step::Wait => return Ok(record.map(|record| record.holder().to_owned()).unwrap_or_default()),
         Step::Write(spec) => spec,
     };
     let answer = match found {
@@ -148,8 +164,8 @@ async fn attempt(
         }
     };
     match answer {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
+        Ok(_) => Ok(options.identity.clone()),
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(String::new()),
         Err(error) => Err(error),
     }
 }
