@@ -17,7 +17,7 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// A whole body of JSON.
 pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
-    whole(code, "application/json", Bytes::from(value.to_string()))
+    whole(code, "application/json", Bytes::from(serde_json::to_vec(value).unwrap_or_default()))
 }
 
 /// A whole body of plain text.

@@ -1,4 +1,5 @@
 //! The controller under seeded faults.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 use tidegate_scenario::seeds;
 use tidegate_sim::experiment::Report;

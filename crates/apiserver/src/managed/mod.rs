@@ -6,7 +6,7 @@
 mod compare;
 mod set;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::object::{list, meta_mut, set_or_remove, text};
 use crate::registry::Resource;
@@ -251,20 +251,42 @@ fn forget_kept(fields: &mut FieldSet) {
 }
 
 /// Whether two states of an object are the same but for their versions and the times of their managers.
+///
+/// Nearly every write changes something outside the metadata, so that is looked at first and nothing is copied for it.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
-    let bare = |object: &Value| {
-        let mut copy = object.clone();
-        let meta = meta_mut(&mut copy);
-        meta.remove("resourceVersion");
-        if let Some(Value::Array(entries)) = meta.get_mut("managedFields") {
-            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-                entry.remove("time");
-            }
-            entries.sort_by_key(Value::to_string);
-        }
-        copy
+    let (Value::Object(one), Value::Object(other)) = (one, other) else { return one == other };
+    let is_metadata = |key: &str| key == "metadata";
+    if !same_but_for(one, other, is_metadata) {
+        return false;
+    }
+    let (Some(Value::Object(one)), Some(Value::Object(other))) = (one.get("metadata"), other.get("metadata")) else {
+        return one.get("metadata") == other.get("metadata");
     };
-    bare(one) == bare(other)
+    let is_bookkeeping = |key: &str| matches!(key, "resourceVersion" | "managedFields");
+    same_but_for(one, other, is_bookkeeping) && managers(one) == managers(other)
+}
+
+/// Whether two objects are the same in all fields that are not left out.
+fn same_but_for(one: &Map<String, Value>, other: &Map<String, Value>, left_out: impl Fn(&str) -> bool) -> bool {
+    let counted = |fields: &Map<String, Value>| fields.keys().filter(|key| !left_out(key)).count();
+    counted(one) == counted(other)
+        && one.iter().filter(|(key, _)| !left_out(key)).all(|(key, value)| other.get(key) == Some(value))
+}
+
+/// The managers without their times, in an order that does not depend on who wrote last.
+fn managers(metadata: &Map<String, Value>) -> Vec<String> {
+    let entries = metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
+    let mut bare: Vec<String> = entries
+        .map(|entry| {
+            let mut entry = entry.clone();
+            if let Some(fields) = entry.as_object_mut() {
+                fields.remove("time");
+            }
+            entry.to_string()
+        })
+        .collect();
+    bare.sort();
+    bare
 }
 
 #[cfg(test)]
