@@ -164,7 +164,7 @@ fn is_entry(entry: &Value) -> bool {
 
 /// A list of one empty entry means the same as an empty list.
 fn is_one_empty(entries: &[Value]) -> bool {
-    matches!(entries, [entry] if entry.as_object().is_some_and(serde_json::Map::is_empty))
+    matches!(entries, [entry] if entry.as_object().is_some_and(Map::is_empty))
 }
 
 fn join(
