@@ -74,10 +74,10 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     registry.add(Process);
     registry.add(pages::Build);
     let manners = manners(&flags, &registry);
-    let client = connect::client(&config, &manners)?;
     // A lease that waits in a queue behind other requests is a lease that is lost.
-    let for_lease = connect::client(&config, &Manners { rate: None, ..manners })?;
+    let for_lease = connect::client(&config, &Manners { rate: None, ..manners.clone() })?;
     let (leadership, campaign) = campaign(&flags, for_lease, clock, namespace, identity.clone());
+    let client = connect::client(&config, &Manners { fence: Some(leadership.clone()), ..manners })?;
     let controller = Controller::new(client, clock, options(&flags, &config), leadership.clone());
     let insight = controller.insight();
     insight.register(&registry);
@@ -163,8 +163,6 @@ fn options(flags: &Flags, config: &Config) -> Options {
         instance_id: Some(flags.instance_id.clone()).filter(|id| !id.is_empty()),
         workers: flags.rollout_threads,
         resync: if flags.rollout_resync == 0 { NEVER } else { Duration::from_secs(flags.rollout_resync) },
-        // There is no controller for them in this program yet.
-        lacks_analysis: true,
         ..Options::default()
     }
 }

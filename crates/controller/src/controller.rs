@@ -58,7 +58,7 @@ impl Default for Options {
             workers: 10,
             resync: Duration::from_secs(900),
             drives: BTreeSet::new(),
-            lacks_analysis: false,
+            lacks_analysis: true,
         }
     }
 }
@@ -290,7 +290,7 @@ fn come_again(shared: &Shared, key: &Key, next: Result<Next, LookError>) {
 
 async fn give_services_back(shared: Arc<Shared>) {
     while let Some(key) = shared.services.next().await {
-        match in_time("give back", &key, services::look_at(&shared, &key)).await {
+        match in_time("give back", "Service", &key, services::look_at(&shared, &key)).await {
             Ok(()) => shared.services.forget(&key),
             Err(problem) => {
                 let (service, namespace) = (key.name.as_str(), key.namespace.as_str());

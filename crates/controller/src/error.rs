@@ -10,12 +10,13 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Waits for an answer, but not for ever.
 pub(crate) async fn in_time<T>(
     verb: &'static str,
-    what: impl std::fmt::Display,
+    kind: &'static str,
+    key: &Key,
     work: impl Future<Output = Result<T, LookError>>,
 ) -> Result<T, LookError> {
     match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
         Ok(result) => result,
-        Err(_) => Err(LookError::TimedOut { verb, what: what.to_string() }),
+        Err(_) => Err(LookError::TimedOut { verb, kind, key: key.clone() }),
     }
 }
 
@@ -56,12 +57,14 @@ pub(crate) enum LookError {
         wanted: String,
     },
     /// No answer came; whether there was an effect is not known.
-    #[error("{verb} {what}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    #[error("{verb} {kind} {key}: no answer within {} s", REQUEST_TIMEOUT.as_secs())]
     TimedOut {
         /// What was tried.
         verb: &'static str,
-        /// On what.
-        what: String,
+        /// The kind.
+        kind: &'static str,
+        /// The object.
+        key: Key,
     },
     /// Somebody else may lead by now.
     #[error("the lease is lost")]

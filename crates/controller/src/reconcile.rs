@@ -18,12 +18,10 @@ use tracing::{debug, info};
 
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
-use crate::execute::{FIELD_MANAGER, Outcome};
+use crate::execute::{Carried, FIELD_MANAGER};
 use crate::observe::observe;
 use crate::uncertain::Kind;
 
-/// How long a refused eviction waits.
-const REFUSED_RETRY: Duration = Duration::from_secs(30);
 /// How long a cache that is being filled is waited for.
 const SYNC_RETRY: Duration = Duration::from_millis(100);
 
@@ -42,7 +40,7 @@ pub(crate) enum Next {
 pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookError> {
     let executor = &shared.executor;
     for (kind, object) in executor.uncertain.of(key) {
-        in_time("get", &object, read_again(shared, key, kind, &object)).await?;
+        in_time("get", kind.name(), &object, read_again(shared, key, kind, &object)).await?;
     }
     let rollout = match executor.cache.rollouts.stored(key) {
         None => {
@@ -51,7 +49,7 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             return Ok(Next::OnChange);
         }
         Some(Stored::Bad(bad)) => {
-            in_time("patch", key, tell_undecodable(shared, key, &bad)).await?;
+            in_time("patch", "Rollout", key, tell_undecodable(shared, key, &bad)).await?;
             return Ok(Next::OnChange);
         }
         Some(Stored::Good(rollout)) => {
@@ -67,10 +65,32 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
         generation = metadata.generation.unwrap_or_default(),
         "Started syncing rollout"
     );
-    let sight = match in_time("list pods of", key, observe(shared, &rollout)).await {
-        Err(LookError::NotSynced(_)) => return Ok(Next::After(SYNC_RETRY)),
+    match look(shared, key, &rollout, false).await? {
+        // What else there is to do and to say does not wait for the pods that may not go yet.
+        Looked::ButEvictions => match look(shared, key, &rollout, true).await? {
+            Looked::Over(next) => Ok(next),
+            Looked::ButEvictions => Ok(Next::After(SYNC_RETRY)),
+        },
+        Looked::Over(next) => Ok(next),
+    }
+}
+
+/// What came of one look.
+enum Looked {
+    /// It is over.
+    Over(Next),
+    /// Disruption budgets kept pods that were to be restarted, so its status was not stored.
+    ButEvictions,
+}
+
+/// Observes, plans, executes.
+async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: bool) -> Result<Looked, LookError> {
+    let executor = &shared.executor;
+    let mut sight = match in_time("list", "pods of Rollout", key, observe(shared, rollout)).await {
+        Err(LookError::NotSynced(_)) => return Ok(Looked::Over(Next::After(SYNC_RETRY))),
         result => result?,
     };
+    sight.seen.defers_restart = defers_restart;
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
     let plan = plan(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {
@@ -79,16 +99,15 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
     if plan.status.is_none() {
         debug!(rollout = name, namespace, "No status changes. Skipping patch");
     }
-    let outcome = executor.execute(&sight.seen, &sight.pods, &plan).await?;
-    if outcome == Outcome::Done && (!plan.actions.is_empty() || plan.status.is_some()) {
-        return Ok(Next::Soon);
+    if executor.execute(&sight.seen, &sight.pods, &plan).await? == Carried::ButEvictions {
+        return Ok(Looked::ButEvictions);
     }
-    let wake = plan.wake_at.map(|at| executor.clock.until(at));
-    Ok(match (outcome, wake) {
-        (Outcome::Refused, wake) => Next::After(wake.map_or(REFUSED_RETRY, |wake| wake.min(REFUSED_RETRY))),
-        (Outcome::Done, Some(wake)) => Next::After(wake),
-        (Outcome::Done, None) => Next::OnChange,
-    })
+    let next = if !plan.actions.is_empty() || plan.status.is_some() {
+        Next::Soon
+    } else {
+        plan.wake_at.map_or(Next::OnChange, |at| Next::After(executor.clock.until(at)))
+    };
+    Ok(Looked::Over(next))
 }
 
 /// Reads an object whose state is not known for sure.
@@ -154,6 +173,7 @@ async fn tell_undecodable(shared: &Shared, key: &Key, bad: &Undecodable) -> Resu
         &kube::core::ApiResource::erase::<Rollout>(&()),
     );
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    shared.executor.check_leadership()?;
     match api.patch_status(&key.name, &params, &Patch::Merge(&patch)).await {
         Ok(_) => Ok(()),
         Err(error) => {

@@ -1,11 +1,11 @@
 //! Services that carry our selector though no Rollout names them any more are given back.
 
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::json;
 use tidegate_api::names::{annotations, labels};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
-use tidegate_runtime::Key;
+use tidegate_runtime::{Guarded, Key};
 use tidegate_validate::references::service_roles;
 
 use crate::cache::BY_SERVICE;
@@ -24,24 +24,17 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
     if !named_by.is_empty() {
         return Ok(());
     }
-    if !is_marked(&service) && cache.rollouts.has_bad(&key.namespace) {
-        // A Rollout that cannot be read may name it.
+    // The cache may be late, and holds no Rollouts of other instances; taking the selector away sends traffic
+    // everywhere. So the API is asked first.
+    let marked = service.metadata.annotations.as_ref().and_then(|all| all.get(annotations::MANAGED_BY));
+    let is_in_use = match marked {
+        Some(name) => is_named_by(shared, key, name).await?,
+        None => is_named_by_anyone(shared, key).await?,
+    };
+    if is_in_use {
         return Ok(());
     }
-    let marked = service.metadata.annotations.as_ref().and_then(|all| all.get(annotations::MANAGED_BY));
-    if let Some(name) = marked {
-        // The cache may be late, and taking the selector away sends traffic everywhere: ask first.
-        let api: Api<Rollout> = Api::namespaced(shared.executor.client.clone(), &key.namespace);
-        let found = match api.get_opt(name).await {
-            // It is there, and as long as it cannot be read nobody knows whether it names this Service.
-            Err(kube::Error::SerdeError(_)) => return Ok(()),
-            found => found,
-        };
-        let found = found.map_err(|error| LookError::api("get", "Rollout", &Key::new(&key.namespace, name), error))?;
-        if found.is_some_and(|rollout| is_named(&rollout, &key.name)) {
-            return Ok(());
-        }
-    }
+    shared.executor.check_leadership()?;
     let patch = json!({
         "metadata": {"annotations": {annotations::MANAGED_BY: null}},
         "spec": {"selector": {labels::POD_TEMPLATE_HASH: null}},
@@ -58,8 +51,22 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
     }
 }
 
-fn is_marked(service: &Service) -> bool {
-    service.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(annotations::MANAGED_BY))
+/// Whether the Rollout that a Service is marked with names it. One that cannot be read may.
+async fn is_named_by(shared: &Shared, service: &Key, rollout: &str) -> Result<bool, LookError> {
+    let api: Api<Rollout> = Api::namespaced(shared.executor.client.clone(), &service.namespace);
+    match api.get_opt(rollout).await {
+        Ok(found) => Ok(found.is_some_and(|rollout| is_named(&rollout, &service.name))),
+        Err(kube::Error::SerdeError(_)) => Ok(true),
+        Err(error) => Err(LookError::api("get", "Rollout", &Key::new(&service.namespace, rollout), error)),
+    }
+}
+
+/// Whether any Rollout of the namespace names a Service, whoever runs it. One that cannot be read may.
+async fn is_named_by_anyone(shared: &Shared, service: &Key) -> Result<bool, LookError> {
+    let api: Api<Guarded<Rollout>> = Api::namespaced(shared.executor.client.clone(), &service.namespace);
+    let all = api.list(&ListParams::default()).await;
+    let all = all.map_err(|error| LookError::api("list", "Rollout", &Key::new(&service.namespace, "*"), error))?;
+    Ok(all.items.iter().any(|found| found.0.as_ref().map_or(true, |rollout| is_named(rollout, &service.name))))
 }
 
 fn is_named(rollout: &Rollout, service: &str) -> bool {

@@ -29,6 +29,8 @@ pub struct Observed {
     pub taken_names: BTreeSet<String>,
     /// Its pods; only looked for when [`needs_pods`](crate::needs_pods) says so.
     pub pods: Vec<Pod>,
+    /// Disruption budgets have just kept pods that were to be restarted: this look evicts none.
+    pub defers_restart: bool,
     /// What the routers say.
     pub routes: SeenRoutes,
     /// Routers this controller can drive.

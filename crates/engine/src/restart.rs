@@ -43,7 +43,7 @@ impl<'a> Pass<'a> {
             return false;
         }
         let candidates = self.pods_older_than(at);
-        let mut budget = self.restart_budget();
+        let mut budget = if self.seen.defers_restart { 0 } else { self.restart_budget() };
         let mut evicted = 0;
         for pod in &candidates {
             if budget > 0 && pod.metadata.deletion_timestamp.is_none() {
@@ -53,7 +53,7 @@ impl<'a> Pass<'a> {
             }
         }
         if candidates.len() == evicted {
-            // A disruption budget may refuse some of them; then the executor says so and the pass is not stored.
+            // A disruption budget may keep some of them; then this status is not stored and the look is repeated.
             self.restarted_at.clone_from(&self.spec().restart_at);
         } else {
             self.wake(self.after_seconds(POLL_SECONDS));

@@ -152,12 +152,6 @@ impl<K: Resource> Store<K> {
         entries.filter_map(|(_, entry)| good(&entry.object)).collect()
     }
 
-    /// Whether a namespace holds an object that does not fit its type.
-    pub fn has_bad(&self, namespace: &str) -> bool {
-        let inner = self.lock();
-        inner.entries.iter().any(|(key, entry)| key.namespace == namespace && matches!(entry.object, Stored::Bad(_)))
-    }
-
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.lock().entries.len()

@@ -1,5 +1,6 @@
 //! Two candidates and one Lease, on the in-process API in virtual time.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::Client;
@@ -68,4 +69,39 @@ async fn a_leader_that_dies_is_followed_after_the_duration_and_never_earlier() {
     assert!(!first.is_held(), "nobody may believe to lead when the next one does");
     assert!((13..=17).contains(&died.elapsed().as_secs()), "{:?}", died.elapsed());
     second_task.abort();
+}
+
+/// Lets one update of the Lease meet somebody else's, once told to.
+#[derive(Default)]
+struct ConflictOnce(std::sync::atomic::AtomicBool);
+
+impl tidegate_apiserver::Faults for ConflictOnce {
+    fn before(&self, call: &tidegate_apiserver::Call<'_>) -> tidegate_apiserver::Before {
+        let is_hit = call.verb == tidegate_apiserver::Verb::Update && self.0.swap(false, Ordering::Relaxed);
+        if is_hit {
+            let error = tidegate_apiserver::StatusError::conflict("coordination.k8s.io", "leases", "lock", "modified");
+            return tidegate_apiserver::Before::Fail(error);
+        }
+        tidegate_apiserver::Before::Pass
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_on_a_renewal_does_not_end_a_leadership_that_is_still_sure() {
+    let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+    let faults = std::sync::Arc::new(ConflictOnce::default());
+    let mut server = Options::new(clock);
+    server.faults = std::sync::Arc::<ConflictOnce>::clone(&faults);
+    let client = Client::new(ApiServer::new(server), "default");
+    let wall = move || clock.now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
+    let (leader, campaign) = lead(client, options("first"), wall, std::future::pending());
+    let task = tokio::spawn(campaign);
+    seconds(5).await;
+    faults.0.store(true, Ordering::Relaxed);
+    for _ in 0..30 {
+        seconds(1).await;
+        assert!(leader.is_held());
+    }
+    assert!(!faults.0.load(Ordering::Relaxed), "the conflict came");
+    task.abort();
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use tidegate_runtime::client::{Mannered, Manners, Rate};
+use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::metrics::{Counters, Registry};
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -109,4 +110,16 @@ async fn every_request_is_counted_with_its_answer() {
     let text = registry.text();
     assert!(text.contains(&format!("{} 2\n", line("Patch", "rollouts", "web", "200"))), "{text}");
     assert!(text.contains(&format!("{} 1\n", line("Create", "replicasets", "N/A", "0"))), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_stood_in_the_queue_while_the_lease_was_lost_is_not_sent() {
+    let leadership = Leadership::until(Instant::now() + Duration::from_secs(1));
+    let rate = Some(Rate { per_second: 0.5, burst: 1 });
+    let mut service = Manners { rate, fence: Some(leadership), ..Manners::default() }.layer(QUICK);
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts/web/status";
+    assert_eq!(ask(&mut service, "PATCH", path).await, Ok(200));
+    let refused = ask(&mut service, "PATCH", path).await.unwrap_err();
+    assert_eq!(refused, format!("PATCH {path} was not sent: the lease is lost"));
+    assert_eq!(ask(&mut service, "GET", path).await, Ok(200), "looking is free");
 }

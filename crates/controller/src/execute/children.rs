@@ -1,16 +1,70 @@
 //! Writes of AnalysisRuns and Experiments.
 
+use std::fmt::Debug;
+
+use kube::Resource;
 use kube::api::{DeleteParams, Patch};
+use kube::core::{NamespaceResourceScope, ObjectMeta};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::experiment::Experiment;
 use tidegate_api::names::analysis_phase;
 use tidegate_api::wire::Text;
+use tidegate_runtime::Store;
 
 use super::{Execution, patch_params, post_params};
-use crate::cache::controller_of;
+use crate::cache::{Cache, controller_of};
 use crate::error::LookError;
 use crate::uncertain::Kind;
+
+/// What a step makes beside ReplicaSets.
+pub(super) trait Child:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Serialize + DeserializeOwned
+{
+    const KIND: Kind;
+    fn store(cache: &Cache) -> &Store<Self>;
+    fn phase(&self) -> &str;
+    /// Whether this, found in the cluster, was made from the same words.
+    fn is_like(&self, wanted: &Self) -> bool;
+}
+
+impl Child for AnalysisRun {
+    const KIND: Kind = Kind::AnalysisRun;
+
+    fn store(cache: &Cache) -> &Store<Self> {
+        &cache.analysis_runs
+    }
+
+    fn phase(&self) -> &str {
+        self.status.as_ref().map_or("", |status| status.phase.text())
+    }
+
+    fn is_like(&self, wanted: &Self) -> bool {
+        let (found, wanted) = (&self.spec, &wanted.spec);
+        (&found.metrics, &found.args, &found.dry_run) == (&wanted.metrics, &wanted.args, &wanted.dry_run)
+            && found.measurement_retention == wanted.measurement_retention
+    }
+}
+
+impl Child for Experiment {
+    const KIND: Kind = Kind::Experiment;
+
+    fn store(cache: &Cache) -> &Store<Self> {
+        &cache.experiments
+    }
+
+    fn phase(&self) -> &str {
+        self.status.as_ref().map_or("", |status| status.phase.text())
+    }
+
+    fn is_like(&self, wanted: &Self) -> bool {
+        let mut found = self.spec.clone();
+        found.terminate.clone_from(&wanted.spec.terminate);
+        found == wanted.spec
+    }
+}
 
 fn is_exists(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
@@ -21,104 +75,57 @@ fn is_missing(error: &kube::Error) -> bool {
 }
 
 impl Execution<'_> {
-    fn is_own(&self, metadata: &tidegate_api::ObjectMeta) -> bool {
+    fn is_own(&self, metadata: &ObjectMeta) -> bool {
         controller_of(metadata).is_some_and(|owner| Some(&owner.uid) == self.seen.rollout.metadata.uid.as_ref())
     }
 
-    /// Makes a run. One of that name, unfinished, ours and alike, is the very one: the cache was late.
-    pub(super) async fn create_run(&self, run: &AnalysisRun) -> Result<(), LookError> {
-        let name = run.metadata.name.text();
-        let error = match self.api::<AnalysisRun>().create(&post_params(), run).await {
+    /// Makes a child. One of that name, unfinished, ours and alike, is the very one: the cache was late.
+    pub(super) async fn create_child<C: Child>(&self, child: &C) -> Result<(), LookError> {
+        let name = child.meta().name.text();
+        let store = C::store(&self.executor.cache);
+        let error = match self.api::<C>().create(&post_params(), child).await {
             Ok(made) => {
-                self.executor.cache.analysis_runs.put_own(made);
+                store.put_own(made);
                 return Ok(());
             }
             Err(error) => error,
         };
         if is_exists(&error)
-            && let Ok(existing) = self.api::<AnalysisRun>().get(name).await
+            && let Ok(existing) = self.api::<C>().get(name).await
         {
-            let phase = existing.status.as_ref().map_or("", |status| status.phase.text()).to_owned();
-            let alike = (&existing.spec.metrics, &existing.spec.args, &existing.spec.dry_run)
-                == (&run.spec.metrics, &run.spec.args, &run.spec.dry_run)
-                && existing.spec.measurement_retention == run.spec.measurement_retention;
-            let is_it = alike && self.is_own(&existing.metadata) && !analysis_phase::is_completed(&phase);
-            self.executor.cache.analysis_runs.put_own(existing);
+            let is_unfinished = !analysis_phase::is_completed(existing.phase());
+            let is_it = is_unfinished && existing.is_like(child) && self.is_own(existing.meta());
+            store.put_own(existing);
             if is_it {
                 return Ok(());
             }
         }
-        Err(self.failed("create", Kind::AnalysisRun, name, error))
+        Err(self.failed("create", C::KIND, name, error))
     }
 
-    pub(super) async fn create_experiment(&self, experiment: &Experiment) -> Result<(), LookError> {
-        let name = experiment.metadata.name.text();
-        let error = match self.api::<Experiment>().create(&post_params(), experiment).await {
-            Ok(made) => {
-                self.executor.cache.experiments.put_own(made);
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        if is_exists(&error)
-            && let Ok(existing) = self.api::<Experiment>().get(name).await
-        {
-            let phase = existing.status.as_ref().map_or("", |status| status.phase.text()).to_owned();
-            let mut spec = existing.spec.clone();
-            spec.terminate.clone_from(&experiment.spec.terminate);
-            let is_it =
-                spec == experiment.spec && self.is_own(&existing.metadata) && !analysis_phase::is_completed(&phase);
-            self.executor.cache.experiments.put_own(existing);
-            if is_it {
-                return Ok(());
-            }
-        }
-        Err(self.failed("create", Kind::Experiment, name, error))
-    }
-
-    pub(super) async fn terminate_run(&self, name: &str) -> Result<(), LookError> {
+    /// Asks a child to end.
+    pub(super) async fn terminate_child<C: Child>(&self, name: &str) -> Result<(), LookError> {
         let patch = json!({"spec": {"terminate": true}});
-        match self.api::<AnalysisRun>().patch(name, &patch_params(), &Patch::Merge(&patch)).await {
-            Ok(run) => {
-                self.executor.cache.analysis_runs.put_own(run);
+        match self.api::<C>().patch(name, &patch_params(), &Patch::Merge(&patch)).await {
+            Ok(child) => {
+                C::store(&self.executor.cache).put_own(child);
                 Ok(())
             }
             Err(error) if is_missing(&error) => Ok(()),
-            Err(error) => Err(self.failed("patch", Kind::AnalysisRun, name, error)),
+            Err(error) => Err(self.failed("patch", C::KIND, name, error)),
         }
     }
 
-    pub(super) async fn terminate_experiment(&self, name: &str) -> Result<(), LookError> {
-        let patch = json!({"spec": {"terminate": true}});
-        match self.api::<Experiment>().patch(name, &patch_params(), &Patch::Merge(&patch)).await {
-            Ok(experiment) => {
-                self.executor.cache.experiments.put_own(experiment);
-                Ok(())
-            }
-            Err(error) if is_missing(&error) => Ok(()),
-            Err(error) => Err(self.failed("patch", Kind::Experiment, name, error)),
-        }
-    }
-
-    pub(super) async fn delete_run(&self, name: &str) -> Result<(), LookError> {
-        match self.api::<AnalysisRun>().delete(name, &DeleteParams::background()).await {
+    /// Deletes a child and what it owns.
+    pub(super) async fn delete_child<C: Child>(&self, name: &str) -> Result<(), LookError> {
+        match self.api::<C>().delete(name, &DeleteParams::background()).await {
             Ok(_) => {}
             Err(error) if is_missing(&error) => {}
-            Err(error) => return Err(self.failed("delete", Kind::AnalysisRun, name, error)),
+            Err(error) => return Err(self.failed("delete", C::KIND, name, error)),
         }
-        let uid = self.executor.cache.analysis_runs.get(&self.key_of(name)).and_then(|run| run.metadata.uid.clone());
-        self.executor.cache.analysis_runs.remove_own(&self.key_of(name), uid.text());
-        Ok(())
-    }
-
-    pub(super) async fn delete_experiment(&self, name: &str) -> Result<(), LookError> {
-        match self.api::<Experiment>().delete(name, &DeleteParams::background()).await {
-            Ok(_) => {}
-            Err(error) if is_missing(&error) => {}
-            Err(error) => return Err(self.failed("delete", Kind::Experiment, name, error)),
-        }
-        let uid = self.executor.cache.experiments.get(&self.key_of(name)).and_then(|found| found.metadata.uid.clone());
-        self.executor.cache.experiments.remove_own(&self.key_of(name), uid.text());
+        let store = C::store(&self.executor.cache);
+        let uid = store.get(&self.key_of(name)).and_then(|child| child.meta().uid.clone());
+        store.remove_own(&self.key_of(name), uid.text());
         Ok(())
     }
 }

@@ -10,6 +10,8 @@ pub(crate) use pods::views;
 use kube::api::{Api, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::Value;
+use tidegate_api::analysis::AnalysisRun;
+use tidegate_api::experiment::Experiment;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_engine::{Event, Observed, Plan, Write};
@@ -54,41 +56,53 @@ fn post_params() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
-/// Whether the whole plan was carried out.
+/// What came of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// All of it.
+enum Outcome {
+    /// It was done.
     Done,
-    /// Some evictions were refused by disruption budgets; the status must wait.
+    /// A disruption budget does not let this pod go.
     Refused,
 }
 
+/// What came of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// All of it was done.
+    Out,
+    /// Disruption budgets kept some pods; the status, which says that they went, was not stored.
+    ButEvictions,
+}
+
 impl Executor {
+    /// Whoever has lost the lease writes nothing more, not even the rest of a plan. Asked right before every write.
+    pub(crate) fn check_leadership(&self) -> Result<(), LookError> {
+        if self.leadership.is_held() { Ok(()) } else { Err(LookError::NotLeading) }
+    }
+
     /// Carries out a plan, write by write; the first failure ends it.
-    pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Outcome, LookError> {
+    pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Carried, LookError> {
         let key = Key::of(&seen.rollout.metadata);
         let execution = Execution { executor: self, seen, pods, key };
         let mut refused = false;
         for action in &plan.actions {
-            execution.check_leadership()?;
             match execution.write_in_time(&action.write).await? {
                 Outcome::Done => execution.tell(&action.events),
                 Outcome::Refused => refused = true,
             }
         }
         if refused {
-            return Ok(Outcome::Refused);
+            return Ok(Carried::ButEvictions);
         }
         if let Some(change) = &plan.status {
-            execution.check_leadership()?;
-            let written = in_time("patch", &execution.key, execution.write_status(&change.status)).await;
+            let written = in_time("patch", "Rollout", &execution.key, execution.write_status(&change.status)).await;
             if written.is_err() {
                 self.uncertain.add(&execution.key, Kind::Rollout, &execution.key);
             }
             written?;
             execution.tell(&change.events);
         }
-        Ok(Outcome::Done)
+        Ok(Carried::Out)
     }
 }
 
@@ -129,16 +143,17 @@ impl Execution<'_> {
         }
     }
 
-    /// Whoever has lost the lease writes nothing more, not even the rest of a plan.
-    fn check_leadership(&self) -> Result<(), LookError> {
-        if self.executor.leadership.is_held() { Ok(()) } else { Err(LookError::NotLeading) }
-    }
-
     /// A write without an answer may have had its effect: the object is read again before the next plan.
     async fn write_in_time(&self, write: &Write) -> Result<Outcome, LookError> {
-        let result = in_time("write for", &self.key, self.write(write)).await;
+        self.executor.check_leadership()?;
+        let kept = target(write, &self.key.name);
+        let (kind, key) = match kept {
+            Some((kind, name)) => (kind.name(), self.key_of(name)),
+            None => ("pods or workload of Rollout", self.key.clone()),
+        };
+        let result = in_time("write", kind, &key, self.write(write)).await;
         if matches!(result, Err(LookError::TimedOut { .. }))
-            && let Some((kind, name)) = target(write, &self.key.name)
+            && let Some((kind, name)) = kept
         {
             self.executor.uncertain.add(&self.key, kind, &self.key_of(name));
         }
@@ -167,12 +182,12 @@ impl Execution<'_> {
             Write::ScaleWorkload { name, replicas } => self.scale_workload(name, *replicas).await?,
             Write::Evict { pod } => return self.evict(pod).await,
             Write::EditPod { pod, edit } => self.edit_pod(pod, edit).await?,
-            Write::CreateAnalysisRun(run) => self.create_run(run).await?,
-            Write::CreateExperiment(experiment) => self.create_experiment(experiment).await?,
-            Write::TerminateAnalysisRun(name) => self.terminate_run(name).await?,
-            Write::TerminateExperiment(name) => self.terminate_experiment(name).await?,
-            Write::DeleteAnalysisRun(name) => self.delete_run(name).await?,
-            Write::DeleteExperiment(name) => self.delete_experiment(name).await?,
+            Write::CreateAnalysisRun(run) => self.create_child(run.as_ref()).await?,
+            Write::CreateExperiment(experiment) => self.create_child(experiment.as_ref()).await?,
+            Write::TerminateAnalysisRun(name) => self.terminate_child::<AnalysisRun>(name).await?,
+            Write::TerminateExperiment(name) => self.terminate_child::<Experiment>(name).await?,
+            Write::DeleteAnalysisRun(name) => self.delete_child::<AnalysisRun>(name).await?,
+            Write::DeleteExperiment(name) => self.delete_child::<Experiment>(name).await?,
             Write::Route(_) => return Err(LookError::NoRouter(self.key.clone())),
         }
         Ok(Outcome::Done)

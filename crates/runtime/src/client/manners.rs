@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::asked::Asked;
 use super::bucket::{Bucket, Rate};
+use crate::lease::Leadership;
 use crate::metrics::Counters;
 
 /// The longest pause a server can make us take.
@@ -25,13 +26,16 @@ pub struct Manners {
     pub rate: Option<Rate>,
     /// How long a write may take. Reads are not limited here: a watch goes on for minutes, a list may be long.
     pub write_timeout: Duration,
+    /// Writes go out only while this is held. Asked last, after every wait: a request that stood in a queue while the
+    /// lease was lost is not sent.
+    pub fence: Option<Leadership>,
     /// Counts requests by kind, namespace, name, verb and status code, in this order of labels.
     pub counted: Option<Counters>,
 }
 
 impl Default for Manners {
     fn default() -> Self {
-        Self { rate: None, write_timeout: Duration::from_secs(15), counted: None }
+        Self { rate: None, write_timeout: Duration::from_secs(15), fence: None, counted: None }
     }
 }
 
@@ -44,6 +48,14 @@ struct NoAnswer {
     method: Method,
     path: String,
     limit: Duration,
+}
+
+/// A write of somebody who does not lead.
+#[derive(Debug, thiserror::Error)]
+#[error("{method} {path} was not sent: the lease is lost")]
+struct NotLeading {
+    method: Method,
+    path: String,
 }
 
 impl<S> Layer<S> for Manners {
@@ -123,11 +135,16 @@ where
     fn call(&mut self, request: Request<A>) -> Self::Future {
         self.may_go = false;
         let (method, uri) = (request.method().clone(), request.uri().clone());
+        let is_read = matches!(method, Method::GET | Method::HEAD);
+        if !is_read && self.manners.fence.as_ref().is_some_and(|leadership| !leadership.is_held()) {
+            let refused = NotLeading { method, path: uri.path().to_owned() };
+            return Box::pin(async { Err(refused.into()) });
+        }
         let (counted, limit, pause) =
             (self.manners.counted.clone(), self.manners.write_timeout, Arc::clone(&self.pause));
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let answer = if matches!(method, Method::GET | Method::HEAD) {
+            let answer = if is_read {
                 answer.await.map_err(Into::into)
             } else {
                 match tokio::time::timeout(limit, answer).await {

@@ -31,8 +31,12 @@ pub struct Leadership(watch::Receiver<Option<Instant>>);
 impl Leadership {
     /// For a controller that runs alone: it always leads.
     pub fn alone() -> Self {
-        let far = Instant::now() + std::time::Duration::from_secs(60 * 60 * 24 * 365 * 30);
-        let (sender, receiver) = watch::channel(Some(far));
+        Self::until(Instant::now() + std::time::Duration::from_secs(60 * 60 * 24 * 365 * 30))
+    }
+
+    /// For one that leads until then, and never again.
+    pub fn until(end: Instant) -> Self {
+        let (sender, receiver) = watch::channel(Some(end));
         // Nobody will ever change it, so nobody has to keep the sender.
         drop(sender);
         Self(receiver)
@@ -61,8 +65,9 @@ impl Leadership {
                 Some(until) => {
                     tokio::select! {
                         biased;
+                        // Nobody is left to prolong it.
                         changed = self.0.changed() => if changed.is_err() {
-                            std::future::pending::<()>().await;
+                            return tokio::time::sleep_until(until).await;
                         },
                         () = tokio::time::sleep_until(until) => if !self.is_held() { return },
                     }
@@ -95,10 +100,10 @@ pub fn lead(
                 held = attempt => held,
             };
             match held {
-                // Sure from the moment the request was sent, not from the moment it was answered.
-                // Somebody wrote at the same time; the next look tells who.
+                // Somebody wrote at the same time; the next look tells who. Until then nothing has changed.
                 Ok(Ok(holder)) if holder.is_empty() => {}
                 Ok(Ok(holder)) => {
+                    // Sure from the moment the request was sent, not from the moment it was answered.
                     let is_ours = holder == options.identity;
                     tell.send_replace(is_ours.then_some(began + options.timing.renew_deadline));
                     say_if_new(&mut known, holder, is_ours);

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tidegate_apiserver::{ApiServer, Before, Call, Faults, StatusError, Verb};
 use tidegate_clock::Clock;
-use tidegate_controller::Options;
+use tidegate_controller::{Controller, Insight, Options};
 use tidegate_node_agent::{Agent, Defaults};
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::Manager;
@@ -19,16 +19,16 @@ use tokio::task::JoinSet;
 /// One request of the controller: method and path.
 pub(crate) type Asked = (String, String);
 
-type Rule = Box<dyn Fn(&Call<'_>) -> Option<StatusError> + Send>;
+type Rule = Box<dyn Fn(&Call<'_>) -> Before + Send>;
 
-/// Refuses what it was told to refuse.
+/// Refuses or delays what it was told to.
 #[derive(Default)]
-struct Refusals(Mutex<Option<Rule>>);
+struct Hindrance(Mutex<Option<Rule>>);
 
-impl Faults for Refusals {
+impl Faults for Hindrance {
     fn before(&self, call: &Call<'_>) -> Before {
         let rule = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rule.as_ref().and_then(|rule| rule(call)).map_or(Before::Pass, Before::Fail)
+        rule.as_ref().map_or(Before::Pass, |rule| rule(call))
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub clock: Clock,
     for_controller: Client,
     asked: Arc<Mutex<Vec<Asked>>>,
-    refusals: Arc<Refusals>,
+    hindrance: Arc<Hindrance>,
     tasks: JoinSet<()>,
 }
 
@@ -70,6 +70,7 @@ pub(crate) fn resource(kind: &str) -> ApiResource {
     let (group, version) = match kind {
         "Rollout" | "AnalysisRun" | "AnalysisTemplate" | "Experiment" => ("argoproj.io", "v1alpha1"),
         "ReplicaSet" | "Deployment" => ("apps", "v1"),
+        "PodDisruptionBudget" => ("policy", "v1"),
         "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1"),
         _ => ("", "v1"),
     };
@@ -102,9 +103,9 @@ impl World {
     /// An API where nothing moves yet.
     pub(crate) async fn empty(epoch: &str, crds: Vec<Value>) -> Self {
         let clock = Clock::simulated(epoch.parse().unwrap());
-        let refusals = Arc::new(Refusals::default());
+        let hindrance = Arc::new(Hindrance::default());
         let mut options = tidegate_apiserver::Options::new(clock);
-        options.faults = Arc::<Refusals>::clone(&refusals);
+        options.faults = Arc::<Hindrance>::clone(&hindrance);
         let server = ApiServer::new(options);
         let client = Client::new(server.clone(), "default");
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
@@ -113,11 +114,24 @@ impl World {
         for crd in crds {
             all.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
         }
-        Self { client, clock, for_controller, asked, refusals, tasks: JoinSet::new() }
+        Self { client, clock, for_controller, asked, hindrance, tasks: JoinSet::new() }
+    }
+
+    /// A cluster with a controller of this kind.
+    pub(crate) async fn with(options: Options) -> (Self, Insight) {
+        let mut world = Self::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+        let insight = world.start_as(options, Leadership::alone());
+        (world, insight)
     }
 
     /// Starts the workload controllers, the nodes and our controller.
     pub(crate) fn start(&mut self) {
+        // Tests play the part of those who run analyses.
+        self.start_as(Options { lacks_analysis: false, ..Options::default() }, Leadership::alone());
+    }
+
+    /// The same, with a controller of this kind.
+    pub(crate) fn start_as(&mut self, options: Options, leadership: Leadership) -> Insight {
         let agent = tidegate_node_agent::Options {
             defaults: Defaults { processes: false, ..Defaults::default() },
             ..tidegate_node_agent::Options::default()
@@ -125,18 +139,20 @@ impl World {
         let agent = Agent::new(self.client.clone(), self.clock, agent);
         self.tasks.spawn(Manager::new(self.client.clone(), self.clock).run(std::future::pending()));
         self.tasks.spawn(async move { agent.run(std::future::pending()).await });
-        self.tasks.spawn(tidegate_controller::run(
-            self.for_controller.clone(),
-            self.clock,
-            Options::default(),
-            Leadership::alone(),
-            std::future::pending(),
-        ));
+        let controller = Controller::new(self.for_controller.clone(), self.clock, options, leadership);
+        let insight = controller.insight();
+        self.tasks.spawn(controller.run(std::future::pending()));
+        insight
     }
 
     /// From now on the API refuses what this rule says.
     pub(crate) fn refuse(&self, rule: impl Fn(&Call<'_>) -> Option<StatusError> + Send + 'static) {
-        *self.refusals.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rule));
+        self.hinder(move |call| rule(call).map_or(Before::Pass, Before::Fail));
+    }
+
+    /// From now on the API does what this rule says before it serves a request.
+    pub(crate) fn hinder(&self, rule: impl Fn(&Call<'_>) -> Before + Send + 'static) {
+        *self.hindrance.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rule));
     }
 
     /// Refuses one verb on one resource.
@@ -149,7 +165,7 @@ impl World {
 
     /// The API refuses nothing any more.
     pub(crate) fn refuse_nothing(&self) {
-        *self.refusals.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.hindrance.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(crate) fn api(&self, kind: &str) -> Api<DynamicObject> {
@@ -205,6 +221,18 @@ impl World {
         sets.retain(|set| set["metadata"]["ownerReferences"][0]["name"] == owner);
         sets.sort_by_key(|set| set["metadata"]["annotations"]["rollout.argoproj.io/revision"].to_string());
         sets.iter().map(|set| set["spec"]["replicas"].as_i64().unwrap()).collect()
+    }
+
+    /// Reasons of all events, in order.
+    pub(crate) async fn told(&self) -> Vec<String> {
+        let mut events = self.list("Event").await;
+        events.sort_by_key(|event| event["metadata"]["name"].to_string());
+        events.iter().map(|event| event["reason"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Ends a pause, as `promote` does.
+    pub(crate) async fn promote(&self, name: &str) {
+        self.patch_status(name, json!({"pauseConditions": null})).await;
     }
 
     /// Reasons and messages of Warning events about a Rollout.

@@ -1,0 +1,15 @@
+//! The whole controller on the in-process cluster, in virtual time: the life of Rollouts, what it does not drive, bad
+//! input, and what another controller has left.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+mod by_hand;
+mod garbage;
+mod leading;
+mod life;
+mod observed;
+mod ownership;
+mod refused;
+mod restart;
+mod takeover;
+mod unsupported;
+mod world;
