@@ -5,9 +5,9 @@ use tidegate_api::analysis::{AnalysisRun, AnalysisTemplate, ClusterAnalysisTempl
 use tidegate_api::experiment::Experiment;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::{ReplicaSet, Service};
-use tidegate_api::wire::{Items, Text};
+use tidegate_api::wire::Text;
 use tidegate_runtime::{Index, Key, Store};
-use tidegate_validate::references::service_roles;
+use tidegate_validate::references::{service_roles, template_references};
 
 /// Objects by the uid of their controller.
 pub(crate) const BY_OWNER: &str = "owner";
@@ -49,17 +49,7 @@ fn service_keys(rollout: &Rollout) -> Vec<String> {
 }
 
 fn template_keys(rollout: &Rollout) -> Vec<String> {
-    let spec = &rollout.spec;
-    let steps = spec.canary().map_or(&[][..], |canary| canary.steps.items());
-    let background = spec.canary().and_then(|canary| canary.analysis.as_ref());
-    let promotion = spec
-        .blue_green()
-        .into_iter()
-        .flat_map(|strategy| [strategy.pre_promotion_analysis.as_ref(), strategy.post_promotion_analysis.as_ref()]);
-    let once = steps.iter().filter_map(|step| step.analysis.as_ref()).chain(promotion.flatten());
-    let references = once
-        .flat_map(|analysis| analysis.templates.items())
-        .chain(background.into_iter().flat_map(|analysis| analysis.templates.items()));
+    let references = template_references(rollout).into_iter().flatten();
     references
         .map(|reference| match reference.cluster_scope {
             Some(true) => reference.template_name.text().to_owned(),

@@ -97,28 +97,24 @@ fn say_finished(key: &Key, finished: &Finished) {
     let (rollout, namespace, status) = (key.name.as_str(), key.namespace.as_str(), finished.status.as_str());
     let (total, pause) = (finished.total, finished.pause);
     let progression = finished.progression();
+    macro_rules! say {
+        ($level:ident) => {
+            $level!(
+                rollout,
+                namespace,
+                event = "rollout_completed",
+                status,
+                duration_total_seconds = total,
+                duration_progression_seconds = progression,
+                duration_manual_pause_seconds = pause,
+                "Rollout completed"
+            )
+        };
+    }
     if status == completion_status::ABORTED {
-        warn!(
-            rollout,
-            namespace,
-            event = "rollout_completed",
-            status,
-            duration_total_seconds = total,
-            duration_progression_seconds = progression,
-            duration_manual_pause_seconds = pause,
-            "Rollout completed"
-        );
+        say!(warn);
     } else {
-        info!(
-            rollout,
-            namespace,
-            event = "rollout_completed",
-            status,
-            duration_total_seconds = total,
-            duration_progression_seconds = progression,
-            duration_manual_pause_seconds = pause,
-            "Rollout completed"
-        );
+        say!(info);
     }
 }
 

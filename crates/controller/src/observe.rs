@@ -8,11 +8,11 @@ use serde_json::Value;
 use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
-use tidegate_api::wire::{Items, Text};
+use tidegate_api::wire::Text;
 use tidegate_engine::{Observed, needs_pods};
 use tidegate_runtime::Key;
 use tidegate_validate::labels;
-use tidegate_validate::references::{Found, Lookup, service_roles};
+use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 
 use crate::cache::{BY_OWNER, controller_of};
 use crate::controller::Shared;
@@ -96,21 +96,6 @@ fn found(shared: &Shared, rollout: &Rollout) -> Found {
         follow(shared, namespace, references, &mut found);
     }
     found
-}
-
-fn template_references(rollout: &Rollout) -> Vec<&[AnalysisTemplateRef]> {
-    let spec = &rollout.spec;
-    let mut lists = Vec::new();
-    if let Some(canary) = spec.canary() {
-        let steps = canary.steps.items().iter();
-        lists.extend(steps.filter_map(|step| step.analysis.as_ref()).map(|analysis| analysis.templates.items()));
-        lists.extend(canary.analysis.iter().map(|analysis| analysis.templates.items()));
-    }
-    if let Some(strategy) = spec.blue_green() {
-        let both = [strategy.pre_promotion_analysis.as_ref(), strategy.post_promotion_analysis.as_ref()];
-        lists.extend(both.into_iter().flatten().map(|analysis| analysis.templates.items()));
-    }
-    lists
 }
 
 /// Looks for templates and for those they name; one that was looked for is not looked for again, so circles end.

@@ -95,12 +95,7 @@ impl Users {
     }
 
     async fn begin(&mut self) -> kube::Result<()> {
-        let resource = world::resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        let crds: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
-        for crd in tidegate_install::crds() {
-            let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
-            crds.create(&PostParams::default(), &crd).await?;
-        }
+        world::install_crds(&self.client).await?;
         for service in ["active", "preview"] {
             let object = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": service},
                 "spec": {"selector": {"app": "colours"}, "ports": [{"port": 80}]}});

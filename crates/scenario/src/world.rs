@@ -2,61 +2,55 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
-use tidegate_node_agent::{Agent, Defaults};
+use tidegate_controller::Options;
+use tidegate_node_agent::Defaults;
 use tidegate_runtime::lease::Leadership;
-use tidegate_sim::Manager;
-use tokio::task::JoinSet;
+use tidegate_sim::Setting;
+use tidegate_sim::experiment::USER;
 
 /// Everything stops when it is dropped.
 pub(crate) struct World {
     pub client: Client,
     pub clock: Clock,
-    _tasks: JoinSet<()>,
+    _world: tidegate_sim::World,
 }
 
 impl World {
     /// A fresh cluster. Pods are ready 0.3 s after they were bound and gone 1 s after their deletion, as they were when
     /// the traces were recorded.
     pub(crate) async fn new() -> Result<Self> {
-        let epoch = "2026-01-01T00:00:00Z".parse().context("the epoch is a time")?;
-        let clock = Clock::simulated(epoch);
-        let server = ApiServer::new(tidegate_apiserver::Options::new(clock));
-        let client = Client::new(server, "default");
-        let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        for crd in tidegate_install::crds() {
-            crds.create(&PostParams::default(), &serde_json::from_value(crd)?).await?;
-        }
-        let agent = tidegate_node_agent::Options {
-            defaults: Defaults {
-                start_delay: Duration::from_millis(300),
-                stop_delay_min: Duration::from_secs(1),
-                stop_delay_max: Duration::from_secs(1),
-                processes: false,
-                ..Defaults::default()
-            },
-            ..tidegate_node_agent::Options::default()
-        };
-        let agent = Agent::new(client.clone(), clock, agent);
-        let options = tidegate_controller::Options::default();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(Manager::new(client.clone(), clock).run(std::future::pending()));
-        tasks.spawn(async move { agent.run(std::future::pending()).await });
-        tasks.spawn(tidegate_controller::run(
-            client.clone(),
-            clock,
-            options,
-            Leadership::alone(),
-            std::future::pending(),
-        ));
-        Ok(Self { client, clock, _tasks: tasks })
+        let mut world = tidegate_sim::World::empty(Setting::new(0));
+        let (client, clock) = (world.client(USER), world.clock());
+        install_crds(&client).await?;
+        world.add_nodes_with(Defaults {
+            start_delay: Duration::from_millis(300),
+            stop_delay_min: Duration::from_secs(1),
+            stop_delay_max: Duration::from_secs(1),
+            ..Defaults::default()
+        });
+        world.add_manager();
+        // Scenarios play the part of those who run analyses.
+        let options = Options { lacks_analysis: false, ..Options::default() };
+        let controller = world.client("rollouts-controller");
+        world.add(tidegate_controller::run(controller, clock, options, Leadership::alone(), std::future::pending()));
+        Ok(Self { client, clock, _world: world })
     }
+}
+
+/// Makes our kinds known.
+pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
+    let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    for crd in tidegate_install::crds() {
+        let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
+        crds.create(&PostParams::default(), &crd).await?;
+    }
+    Ok(())
 }
 
 /// How a kind is reached.

@@ -80,8 +80,13 @@ impl World {
 
     /// Lets pods run.
     pub fn add_nodes(&mut self) {
+        self.add_nodes_with(Defaults::default());
+    }
+
+    /// Lets pods run that start and stop like this where nothing else is said.
+    pub fn add_nodes_with(&mut self, defaults: Defaults) {
         let options = tidegate_node_agent::Options {
-            defaults: Defaults { processes: false, ..Defaults::default() },
+            defaults: Defaults { processes: false, ..defaults },
             ..tidegate_node_agent::Options::default()
         };
         let agent = Agent::new(self.client(NODE_AGENT), self.clock, options);

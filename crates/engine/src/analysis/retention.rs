@@ -45,13 +45,14 @@ impl Pass<'_> {
         let limit = |limit: Option<i32>| usize::try_from(limit.unwrap_or(RUN_HISTORY_LIMIT)).unwrap_or(0);
         let mut good = limit(limits.and_then(|limits| limits.successful_run_history_limit));
         let mut bad = limit(limits.and_then(|limits| limits.unsuccessful_run_history_limit));
+        let mut unlimited = usize::MAX;
         let mut names = Vec::new();
         for object in finished {
             let room = match object.phase {
                 analysis_phase::SUCCESSFUL => &mut good,
                 phase if analysis_phase::is_completed(phase) => &mut bad,
                 // Those that still run keep their place, unless their ReplicaSet is gone.
-                _ => &mut usize::MAX.clone(),
+                _ => &mut unlimited,
             };
             if self.has_set(object.metadata) && *room > 0 {
                 *room -= 1;

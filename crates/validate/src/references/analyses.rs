@@ -61,6 +61,11 @@ fn analyses(rollout: &Rollout) -> Vec<Analysis<'_>> {
     all
 }
 
+/// Every list of templates that a Rollout names.
+pub fn template_references(rollout: &Rollout) -> Vec<&[AnalysisTemplateRef]> {
+    analyses(rollout).into_iter().map(|analysis| analysis.templates).collect()
+}
+
 /// A template that was found, with its name.
 type Named<'a> = (&'a str, &'a AnalysisTemplateSpec);
 

@@ -22,7 +22,7 @@ use tidegate_traffic::istio::names::VirtualServiceName;
 
 use crate::error::FieldError;
 
-pub use analyses::templates as analysis_templates;
+pub use analyses::{template_references, templates as analysis_templates};
 pub use services::{ServiceRole, service_roles};
 pub use virtual_services::referenced as referenced_virtual_services;
 
