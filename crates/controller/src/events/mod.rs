@@ -1,6 +1,7 @@
 //! Tells people, through core/v1 Events, without ever holding a Rollout back.
 
-use std::collections::BTreeMap;
+mod correlator;
+mod recent;
 
 use jiff::Timestamp;
 use kube::Client;
@@ -17,9 +18,10 @@ use tidegate_runtime::lease::Leadership;
 use tokio::sync::{mpsc, oneshot};
 use tracing::info;
 
-use crate::metrics::{Metrics, severity};
-
+use self::correlator::{Correlator, Same};
+use self::recent::Recent;
 use crate::error::REQUEST_TIMEOUT;
+use crate::metrics::{Metrics, severity};
 
 /// Events that may wait to be sent; more are dropped, because nothing may wait for them.
 const MOST_WAITING: usize = 1000;
@@ -97,15 +99,19 @@ impl Recorder {
     }
 }
 
-/// What makes two events the same one.
-type Same = (String, String, String);
+/// An event that is there already.
+struct Sent {
+    name: String,
+    count: u32,
+}
 
 async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receiver<Message>) {
-    let mut remembered: BTreeMap<Same, (String, u32)> = BTreeMap::new();
+    let mut correlator = Correlator::new();
+    let mut sent: Recent<Same, Sent> = Recent::new(MOST_REMEMBERED);
     // Names are moments, and each moment names one event.
     let mut last_name = 0;
     while let Some(message) = waiting.recv().await {
-        let told = match message {
+        let mut told = match message {
             Message::Told(told) if leadership.is_held() => told,
             // What is left when the lease is lost is not ours to write any more.
             Message::Told(_) => continue,
@@ -114,18 +120,15 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
                 continue;
             }
         };
-        let same = (told.uid.clone(), told.event.reason.clone(), told.event.message.clone());
+        let Some(telling) = correlator.judge(&told.uid, &told.event, told.at) else { continue };
+        told.event.message = telling.message;
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &told.namespace, &resource);
-        if let Some((name, count)) = remembered.get_mut(&same) {
-            *count = count.saturating_add(1);
-            let patch = json!({"count": *count, "lastTimestamp": seconds(told.at)});
-            let params = PatchParams { field_manager: Some(COMPONENT.to_owned()), ..PatchParams::default() };
-            let told = tokio::time::timeout(REQUEST_TIMEOUT, api.patch(name, &params, &Patch::Merge(&patch))).await;
-            if matches!(told, Ok(Ok(_))) {
-                continue;
-            }
-            remembered.remove(&same);
+        if let Some(known) = sent.remove(&telling.same)
+            && let Some(raised) = raise(&api, known, &told).await
+        {
+            sent.entry(&telling.same, || raised);
+            continue;
         }
         last_name = told.at.as_nanosecond().max(last_name + 1);
         let name = format!("{}.{last_name:x}", told.name);
@@ -133,12 +136,18 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
         let Ok(object) = serde_json::from_value(body(&told, &name)) else { continue };
         // An event that cannot be told is lost: nothing else may suffer from it.
         if let Ok(Ok(made)) = tokio::time::timeout(REQUEST_TIMEOUT, api.create(&params, &object)).await {
-            if remembered.len() >= MOST_REMEMBERED {
-                remembered.pop_first();
-            }
-            remembered.insert(same, (made.metadata.name.unwrap_or(name), 1));
+            sent.entry(&telling.same, || Sent { name: made.metadata.name.unwrap_or(name), count: 1 });
         }
     }
+}
+
+/// Counts an event that is there already once more; nothing when that cannot be done.
+async fn raise(api: &Api<DynamicObject>, known: Sent, told: &Told) -> Option<Sent> {
+    let count = known.count.saturating_add(1);
+    let patch = json!({"count": count, "lastTimestamp": seconds(told.at), "message": told.event.message});
+    let params = PatchParams { field_manager: Some(COMPONENT.to_owned()), ..PatchParams::default() };
+    let patched = tokio::time::timeout(REQUEST_TIMEOUT, api.patch(&known.name, &params, &Patch::Merge(&patch))).await;
+    matches!(patched, Ok(Ok(_))).then_some(Sent { count, ..known })
 }
 
 fn seconds(at: Timestamp) -> String {
