@@ -33,6 +33,8 @@ impl Sequences {
                 Row::Event { about, severity, reason, message, component } => {
                     let about = projector.text(about);
                     let message = projector.text(message);
+                    // As when the traces were recorded: without the mark of events that were combined.
+                    let message = message.strip_prefix("(combined from similar events): ").unwrap_or(&message);
                     if reason == "ScalingReplicaSet" {
                         let end = message.find(" from ").unwrap_or(message.len());
                         details.insert(format!("{about} | {severity} | {reason} | {} | {component}", &message[..end]));

@@ -1,4 +1,4 @@
-//! The controller on a real control plane: the life of a canary without a mesh and of a blue-green Rollout, side by side.
+//! The controller on a real control plane: the lives of Rollouts without a mesh, side by side in namespaces.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
@@ -93,17 +93,27 @@ impl Stage {
         .await
     }
 
-    /// Sizes by image.
-    async fn sizes(&self) -> Vec<(String, i32)> {
+    /// Sizes by what is written at a place of the pods.
+    async fn sizes_by(&self, place: &str) -> Vec<(String, i32)> {
         let sets = self.api::<ReplicaSet>().list(&ListParams::default()).await.unwrap().items;
-        let image = |set: &ReplicaSet| {
+        let name = |set: &ReplicaSet| {
             let template = set.spec.template.as_ref().unwrap().to_value();
-            template["spec"]["containers"][0]["image"].as_str().unwrap().to_owned()
+            template.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let mut sizes: Vec<(String, i32)> =
-            sets.iter().map(|set| (image(set), set.spec.replicas.unwrap())).filter(|(_, size)| *size > 0).collect();
+            sets.iter().map(|set| (name(set), set.spec.replicas.unwrap())).filter(|(_, size)| *size > 0).collect();
         sizes.sort();
         sizes
+    }
+
+    /// Sizes by image.
+    async fn sizes(&self) -> Vec<(String, i32)> {
+        self.sizes_by("/spec/containers/0/image").await
+    }
+
+    /// Sizes by mounted ConfigMap.
+    async fn configs(&self) -> Vec<(String, i32)> {
+        self.sizes_by("/spec/volumes/0/configMap/name").await
     }
 
     async fn until_sizes(&self, wanted: &[(&str, i32)]) {
@@ -262,6 +272,49 @@ async fn migration(client: Client) {
         .await;
 }
 
+fn configured(config: &str) -> Value {
+    let mut template = template("shop:1");
+    template["spec"]["volumes"] = json!([{"name": "config", "configMap": {"name": config}}]);
+    template["spec"]["containers"][0]["volumeMounts"] = json!([{"name": "config", "mountPath": "/etc/shop"}]);
+    template
+}
+
+/// Another size, as an autoscaler asks for it; says what it is told in return.
+async fn scale(stage: &Stage, replicas: i32) -> Value {
+    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    let scale = stage.api::<Rollout>().patch_scale("shop", &PatchParams::default(), &patch).await.unwrap();
+    serde_json::to_value(scale).unwrap()
+}
+
+/// A new revision that only mounts another ConfigMap, with an autoscaler at work before, meanwhile and after.
+async fn configuration(client: Client) {
+    let stage = Stage::new(&client, "configuration").await;
+    for name in ["config-1", "config-2"] {
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"name": name}});
+        create(&stage.raw("", "ConfigMap"), object).await;
+    }
+    stage.deploy(json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}})).await;
+    stage.patch(json!({"spec": {"template": configured("config-1")}})).await;
+    stage.until_phase("Healthy").await;
+    stage.until_sizes(&[("shop:1", 4)]).await;
+    let told = scale(&stage, 6).await;
+    assert_eq!(told["status"]["selector"], "app=shop", "an autoscaler finds the pods by this");
+    stage.until("six", |status| status.phase.text() == "Healthy" && status.hpa_replicas == Some(6)).await;
+
+    stage.patch(json!({"spec": {"template": configured("config-2")}})).await;
+    stage.until_phase("Paused").await;
+    assert_eq!(stage.configs().await, [("config-1".to_owned(), 3), ("config-2".to_owned(), 3)]);
+    scale(&stage, 8).await;
+    stage.until("eight", |status| status.phase.text() == "Paused" && status.available_replicas == Some(8)).await;
+    assert_eq!(stage.configs().await, [("config-1".to_owned(), 4), ("config-2".to_owned(), 4)]);
+    scale(&stage, 2).await;
+    stage.until("two", |status| status.phase.text() == "Paused" && status.replicas == Some(2)).await;
+    stage.say(json!({"pauseConditions": null})).await;
+    stage.until_phase("Healthy").await;
+    assert_eq!(stage.configs().await, [("config-2".to_owned(), 2)]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn canary_blue_green_and_migration_live_on_a_real_cluster() {
     let testbed = start().await;
@@ -292,6 +345,7 @@ async fn canary_blue_green_and_migration_live_on_a_real_cluster() {
         tokio::spawn(canary(client.clone())),
         tokio::spawn(blue_green(client.clone())),
         tokio::spawn(migration(client.clone())),
+        tokio::spawn(configuration(client.clone())),
     ];
     for life in lives {
         life.await.unwrap();
