@@ -172,6 +172,9 @@ impl Pass<'_> {
         let is_paused = self.spec().paused == Some(true) || !status.pause_conditions.items().is_empty();
         let is_healthy = progress::is_healthy(self.rollout, status);
         let was_healthy = conditions::is_true(status, condition::HEALTHY);
+        if is_healthy && !is_paused {
+            self.replace_workload();
+        }
         let became_unhealthy = self.set_healthy(status, !is_paused && is_healthy, was_healthy);
         self.set_progressing(status, is_healthy, became_unhealthy);
         let is_available = self.is_available(status);

@@ -1,9 +1,10 @@
 //! A Rollout that takes its pod template from another object.
 
-use tidegate_api::names::{annotations, phase, scale_down};
+use tidegate_api::names::{annotations, condition, phase, scale_down};
 use tidegate_api::wire::Text;
 use tidegate_validate::references::workload::WorkloadKind;
 
+use crate::conditions;
 use crate::observed::{SeenWorkload, Workload};
 use crate::pass::Pass;
 use crate::plan::Write;
@@ -32,11 +33,22 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether the workload is still to be scaled down: until the Rollout has once been healthy in its place.
-    fn scales_down(&self, mode: &str) -> bool {
+    /// Whether the workload is scaled down in this way.
+    fn is_scaled_down(&self, mode: &str) -> bool {
         let Some(reference) = &self.spec().workload_ref else { return false };
         let is_deployment = WorkloadKind::of(reference) == Ok(WorkloadKind::Deployment);
-        is_deployment && reference.scale_down.text() == mode && self.is_first_revision()
+        is_deployment && reference.scale_down.text() == mode
+    }
+
+    /// Whether it still is: in the first revision, and later until the Rollout has once been healthy in its place.
+    /// After that people may scale it up again, to go back.
+    fn scales_down(&self, mode: &str) -> bool {
+        self.is_scaled_down(mode) && (self.is_first_revision() || !self.has_been_healthy())
+    }
+
+    /// This condition comes with the first time and stays.
+    fn has_been_healthy(&self) -> bool {
+        conditions::get(&self.old, condition::HEALTHY).is_some()
     }
 
     fn is_first_revision(&self) -> bool {
@@ -60,6 +72,15 @@ impl Pass<'_> {
     /// Scales the workload to nothing once the Rollout is healthy.
     pub(crate) fn scale_workload_after_success(&mut self) {
         if self.scales_down(scale_down::ON_SUCCESS) && self.is_stored_healthy() {
+            self.scale_workload(0);
+        }
+    }
+
+    /// Scales the workload to nothing when the Rollout is healthy for the first time, if that comes after the first
+    /// revision. The phase is not stored yet then, and afterwards nothing tells that it was the first time.
+    pub(crate) fn replace_workload(&mut self) {
+        let is_meant = self.is_scaled_down(scale_down::ON_SUCCESS) || self.is_scaled_down(scale_down::PROGRESSIVELY);
+        if is_meant && !self.is_first_revision() && !self.has_been_healthy() {
             self.scale_workload(0);
         }
     }

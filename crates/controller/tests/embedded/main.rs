@@ -12,4 +12,5 @@ mod refused;
 mod restart;
 mod takeover;
 mod unsupported;
+mod workloads;
 mod world;
