@@ -97,7 +97,8 @@ pub trait Faults: Send + Sync {
         Before::Pass
     }
 
-    /// How many writes a list is behind (also the initial events of a watch). Lists that insist on a version, and
+    /// How many writes a list is behind (also the initial events of a watch), if it says that any version or one not older
+    /// than some will do. Lists that ask for the latest state or insist on a version, and
     /// later pages, stay honest; a list is never older than the version it was asked to be at least.
     fn lag(&self, call: &Call<'_>) -> u64 {
         let _ = call;

@@ -200,6 +200,12 @@ impl ApiServer {
         response
     }
 
+    /// How many writes a read is behind. Only one that says which version it can do with is served from what a server
+    /// has at hand; one that says nothing gets the latest state.
+    fn lag(&self, call: &Call<'_>, target: &Target) -> u64 {
+        if target.query.get("resourceVersion").is_empty() { 0 } else { self.shared.faults.lag(call) }
+    }
+
     fn perform(
         &self,
         state: &mut State,
@@ -211,13 +217,13 @@ impl ApiServer {
         let view = View::read(&parts.headers);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
-            let lag = self.shared.faults.lag(call);
+            let lag = self.lag(call, target);
             let watch = Watch::open(&self.shared, state, number, target, view, call.client, lag)?;
             return Ok(answer::lines(watch.lines()));
         }
         if matches!(target.verb, Verb::List | Verb::DeleteCollection) {
             let page = if target.verb == Verb::List {
-                list::list(state, target, self.shared.faults.lag(call))?
+                list::list(state, target, self.lag(call, target))?
             } else {
                 let options = DeleteOptions::read(body::delete_options(parts, body)?.as_ref(), &target.query)?;
                 let page = delete::delete_collection(state, target, &options)?;

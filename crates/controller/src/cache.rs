@@ -104,6 +104,17 @@ impl Cache {
         all.into_iter().filter(|(_, is_synced)| !is_synced).map(|(kind, _)| kind).collect()
     }
 
+    /// Has everything listed again, so that nothing is missing that was written before now.
+    pub(crate) fn list_again(&self) {
+        self.rollouts.list_again();
+        self.replica_sets.list_again();
+        self.services.list_again();
+        self.analysis_runs.list_again();
+        self.experiments.list_again();
+        self.templates.list_again();
+        self.cluster_templates.list_again();
+    }
+
     pub(crate) async fn wait_until_synced(&self, with_cluster_templates: bool) {
         self.rollouts.wait_until_synced().await;
         self.replica_sets.wait_until_synced().await;

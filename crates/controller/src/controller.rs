@@ -127,6 +127,8 @@ impl Shared {
 
 /// How long events that were told may take to be sent at the end.
 const FLUSH: Duration = Duration::from_millis(500);
+/// How long the lease is waited for before caches are filled all the same.
+const HEAD_START: Duration = Duration::from_millis(300);
 
 /// A controller that is ready to run.
 pub struct Controller {
@@ -180,6 +182,14 @@ impl Controller {
         let Self { shared, send_events, mut changed, mut leadership } = self;
         let mut background = JoinSet::new();
         background.spawn(send_events);
+        let mut stop = std::pin::pin!(stop);
+        // Whoever leads before it lists needs one list only.
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            _ = tokio::time::timeout(HEAD_START, leadership.wait()) => {}
+        }
+        let follows = !leadership.is_held();
         for task in watches(&shared) {
             background.spawn(task);
         }
@@ -190,7 +200,6 @@ impl Controller {
             }
         });
         let with_cluster_templates = shared.options.namespace.is_none();
-        let mut stop = std::pin::pin!(stop);
         tokio::select! {
             biased;
             () = &mut stop => return,
@@ -201,6 +210,15 @@ impl Controller {
             biased;
             () = &mut stop => return,
             () = leadership.wait() => {}
+        }
+        if follows {
+            // What the one before us wrote last may not have reached our watches yet.
+            shared.executor.cache.list_again();
+            tokio::select! {
+                biased;
+                () = &mut stop => return,
+                () = shared.executor.cache.wait_until_synced(with_cluster_templates) => {}
+            }
         }
         let mut workers = JoinSet::new();
         for _ in 0..shared.options.workers.max(1) {

@@ -75,6 +75,10 @@ impl Pass<'_> {
         self.observe_generation(&mut status);
         self.abort_if_out_of_time(&status);
         self.pause.apply(self.old, &mut status, self.now);
+        if self.old.aborted_at.is_none() && status.current_pod_hash.text() != self.sets.new_hash() {
+            // Not acted on before the revision in force is the recorded one: see `end_abort`.
+            status.aborted_at = None;
+        }
         if self.keeps_controller_pause {
             status.controller_pause = Some(true);
         }
@@ -204,6 +208,9 @@ impl Pass<'_> {
     fn set_progressing(&mut self, status: &mut RolloutStatus, is_healthy: bool, became_unhealthy: bool) {
         let now = self.now;
         let kind = condition::PROGRESSING;
+        if status.abort == Some(true) && status.aborted_at.is_none() {
+            return;
+        }
         if status.abort == Some(true) {
             let revision = self.revision;
             let mut message = format!("Rollout aborted update to revision {revision}");

@@ -197,7 +197,7 @@ impl Pass<'_> {
             self.act(Write::SetDefaultReplicas(tidegate_api::defaults::REPLICAS));
             return;
         }
-        if self.is_fully_promoted() && self.is_aborted() {
+        if self.is_fully_promoted() && self.is_aborted() && !self.has_changed() {
             self.pause.remove_abort();
         }
         if self.sync_paused_conditions() {

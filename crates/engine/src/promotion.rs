@@ -8,6 +8,14 @@ use crate::pass::Pass;
 use crate::plan::Event;
 
 impl Pass<'_> {
+    /// A new revision ends the abort of the one before. An abort that nobody has acted on yet stays: it may be meant for
+    /// this very revision, and only a revision that runs against somebody's will does harm.
+    pub(crate) fn end_abort(&mut self) {
+        if self.old.abort != Some(true) || self.old.aborted_at.is_some() {
+            self.pause.remove_abort();
+        }
+    }
+
     /// Makes the new set the stable one, for the reason given.
     pub(crate) fn promote(&mut self, status: &mut RolloutStatus, why: String) {
         self.pause.clear();

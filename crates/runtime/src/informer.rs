@@ -54,6 +54,7 @@ where
     K::DynamicType: Clone,
 {
     loop {
+        // Lists ask for the latest state, not for what a server has at hand: nothing that was written before is missing.
         let config = watcher::Config { label_selector: how.labels.clone(), ..watcher::Config::default() };
         let events = watcher(api.clone(), config);
         let mut pause = FIRST_PAUSE;
@@ -64,6 +65,7 @@ where
             let event = tokio::select! {
                 biased;
                 event = events.next() => event,
+                () = store.asked_to_list() => break,
                 () = &mut end => break,
             };
             match event {

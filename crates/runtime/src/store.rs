@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::Resource;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::guarded::{Guarded, Undecodable};
 use crate::informer::Change;
@@ -71,11 +71,18 @@ pub struct Store<K> {
     inner: Arc<Mutex<Inner<K>>>,
     indexes: Arc<[Index<K>]>,
     synced: Arc<watch::Sender<bool>>,
+    /// Asks for a new list.
+    relist: Arc<Notify>,
 }
 
 impl<K> Clone for Store<K> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), indexes: Arc::clone(&self.indexes), synced: Arc::clone(&self.synced) }
+        Self {
+            inner: Arc::clone(&self.inner),
+            indexes: Arc::clone(&self.indexes),
+            synced: Arc::clone(&self.synced),
+            relist: Arc::clone(&self.relist),
+        }
     }
 }
 
@@ -102,12 +109,24 @@ impl<K: Resource> Store<K> {
             inner: Arc::new(Mutex::new(inner)),
             indexes: indexes.iter().map(|index| Index { name: index.name, of: index.of }).collect(),
             synced: Arc::new(watch::Sender::new(false)),
+            relist: Arc::new(Notify::new()),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<K>> {
         // Every change below is complete before the lock is given back, so a panic elsewhere leaves nothing half done.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts as not synced until everything has been listed anew.
+    pub fn list_again(&self) {
+        self.synced.send_replace(false);
+        self.relist.notify_one();
+    }
+
+    /// Waits until a new list is asked for.
+    pub(crate) async fn asked_to_list(&self) {
+        self.relist.notified().await;
     }
 
     /// Waits until the first list is in.

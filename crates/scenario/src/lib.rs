@@ -5,7 +5,7 @@
 //!   world.rs       the in-process API, workload controllers, pods and the controller, in virtual time
 //!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
 //!   observer.rs  projection.rs  sequences.rs    what a checkpoint holds
-//!   seeds.rs       the controller under seeded faults
+//!   safety/        the controller under seeded faults, and what it promises
 //!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
 //! ```
 //!
@@ -19,8 +19,8 @@ mod observer;
 mod play;
 mod projection;
 mod report;
+pub mod safety;
 mod scenario;
-pub mod seeds;
 mod sequences;
 mod world;
 

@@ -23,7 +23,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let (mut passed, mut failed) = (0_u64, 0_u64);
     let mut out = std::io::stdout();
-    tidegate_scenario::seeds::experiment().run_all(arguments.from..arguments.to, arguments.log, |report| {
+    tidegate_scenario::safety::experiment().run_all(arguments.from..arguments.to, arguments.log, |report| {
         let is_good = report.failure.is_none();
         let told = if arguments.log { report.log.clone() } else { String::new() };
         let told = if is_good { told } else { format!("{told}{}\n", report.explanation()) };

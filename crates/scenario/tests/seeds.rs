@@ -1,7 +1,7 @@
 //! The controller under seeded faults.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-use tidegate_scenario::seeds;
+use tidegate_scenario::safety;
 use tidegate_sim::experiment::Report;
 use tidegate_sim::faults::Menu;
 use tidegate_sim::{Experiment, Weather};
@@ -24,16 +24,16 @@ fn failures(experiment: &Experiment, seeds: std::ops::Range<u64>) -> Vec<String>
 
 #[test]
 fn canaries_and_blue_green_rollouts_end_where_a_quiet_run_ends_whatever_goes_wrong() {
-    let failed = failures(&seeds::experiment(), 0..60);
+    let failed = failures(&safety::experiment(), 0..60);
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
 }
 
 #[test]
 fn a_quiet_run_ends_there_too_and_one_seed_gives_one_history() {
-    let quiet = Experiment { weather: Weather::Fixed(Menu::calm()), ..seeds::experiment() };
+    let quiet = Experiment { weather: Weather::Fixed(Menu::calm()), ..safety::experiment() };
     let failed = failures(&quiet, 1000..1002);
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    let (one, two) = (seeds::experiment().run(7, true).unwrap(), seeds::experiment().run(7, true).unwrap());
+    let (one, two) = (safety::experiment().run(7, true).unwrap(), safety::experiment().run(7, true).unwrap());
     assert_eq!(one.log.lines().zip(two.log.lines()).find(|(a, b)| a != b), None);
     assert!(one.log == two.log && one.log.lines().count() > 500);
 }

@@ -1,7 +1,7 @@
 //! One seed, one run: a [`Scenario`] is played in a [`World`] where a [`Subject`] does its work under faults; then the
 //! faults stop, the world must come to rest, and every [`Invariant`] must have held and hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -66,6 +66,17 @@ pub struct Stage<'a> {
     pub client: Client,
     /// What may go wrong meanwhile.
     pub menu: &'a Menu,
+    /// What everything is drawn from.
+    pub seed: u64,
+    /// The acts that are played, all when absent. What is drawn does not depend on it.
+    pub acts: Option<&'a BTreeSet<usize>>,
+}
+
+impl Stage<'_> {
+    /// Whether an act is played; the first has number 1.
+    pub fn plays(&self, act: usize) -> bool {
+        self.acts.is_none_or(|acts| acts.contains(&act))
+    }
 }
 
 impl std::fmt::Debug for Stage<'_> {
@@ -85,8 +96,14 @@ pub trait Scenario: Send + Sync {
     /// What users do, drawn from `random`. An error means that the scenario itself is wrong.
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>>;
 
-    /// What must hold under these faults.
-    fn invariants(&self, menu: &Menu) -> Vec<Box<dyn Invariant>>;
+    /// What users do once the faults have stopped.
+    fn conclude<'a>(&'a self, stage: &'a Stage<'a>) -> BoxFuture<'a, Result<(), String>> {
+        let _ = stage;
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// What must hold with this seed and under these faults.
+    fn invariants(&self, seed: u64, menu: &Menu) -> Vec<Box<dyn Invariant>>;
 
     /// The resources that others may edit and delete.
     fn prey(&self) -> &'static [&'static str] {
@@ -130,6 +147,8 @@ pub struct Experiment {
     pub subject: Arc<dyn Subject>,
     /// What goes wrong.
     pub weather: Weather,
+    /// The acts of users that are played, all when absent.
+    pub acts: Option<BTreeSet<usize>>,
 }
 
 impl std::fmt::Debug for Experiment {
@@ -230,7 +249,7 @@ impl Experiment {
         let journal = Arc::clone(world.journal());
         schedule.report_to(&journal);
         journal.tell(&format!("seed {seed}, scenario {}, faults: {menu}", self.scenario.name()));
-        let court = Arc::new(Court::new(self.scenario.invariants(&menu)));
+        let court = Arc::new(Court::new(self.scenario.invariants(seed, &menu)));
         let listening = Arc::clone(&court);
         journal.listen(Box::new(move |change, mirror| listening.see(change, mirror)));
         world.add_nodes();
@@ -255,7 +274,7 @@ impl Experiment {
     /// Faults and actions, then rest; what is wrong with the end, if anything.
     async fn play(&self, world: &World, schedule: &Schedule, court: &Court, seed: u64) -> Option<String> {
         let journal = world.journal();
-        let stage = Stage { world, client: world.client(USER), menu: schedule.menu() };
+        let stage = Stage { world, client: world.client(USER), menu: schedule.menu(), seed, acts: self.acts.as_ref() };
         let meddler = world.client(faults::MEDDLER);
         let (played, ()) = futures::join!(
             self.scenario.play(&stage, Random::new(seed, "scenario")),
@@ -267,6 +286,9 @@ impl Experiment {
         world.pass(self.scenario.length().saturating_sub(journal.elapsed())).await;
         faults::heal(&meddler, journal).await;
         journal.tell("the faults stop");
+        if let Err(error) = self.scenario.conclude(&stage).await {
+            return Some(format!("the scenario cannot be played: {error}"));
+        }
         if !world.settle(QUIET, PATIENCE).await {
             return Some(format!("does not come to rest within {} s after the faults", PATIENCE.as_secs()));
         }

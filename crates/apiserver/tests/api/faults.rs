@@ -169,7 +169,7 @@ async fn requests_wait_before_and_after_their_effect_and_lists_lag_behind() {
     maps.get("a").await.unwrap();
     assert_eq!(started.elapsed().as_secs(), 10);
 
-    let list = maps.list(&kube::api::ListParams::default()).await.unwrap();
+    let list = maps.list(&kube::api::ListParams::default().match_any()).await.unwrap();
     let names: Vec<_> = list.items.iter().map(|map| map.metadata.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["a"]);
     let exact = kube::api::ListParams::default().at(&server.revision().to_string());

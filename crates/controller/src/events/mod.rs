@@ -124,10 +124,10 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
         told.event.message = telling.message;
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &told.namespace, &resource);
-        if let Some(known) = sent.remove(&telling.same)
-            && let Some(raised) = raise(&api, known, &told).await
+        if let Some(mut known) = sent.remove(&telling.same)
+            && raise(&api, &mut known, &told).await
         {
-            sent.entry(&telling.same, || raised);
+            sent.entry(&telling.same, || known);
             continue;
         }
         last_name = told.at.as_nanosecond().max(last_name + 1);
@@ -141,13 +141,14 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
     }
 }
 
-/// Counts an event that is there already once more; nothing when that cannot be done.
-async fn raise(api: &Api<DynamicObject>, known: Sent, told: &Told) -> Option<Sent> {
-    let count = known.count.saturating_add(1);
-    let patch = json!({"count": count, "lastTimestamp": seconds(told.at), "message": told.event.message});
+/// Counts an event that is there already once more; false when it is gone. An answer that does not come, or an error,
+/// leaves open whether it was counted: then it is not told a second time.
+async fn raise(api: &Api<DynamicObject>, known: &mut Sent, told: &Told) -> bool {
+    known.count = known.count.saturating_add(1);
+    let patch = json!({"count": known.count, "lastTimestamp": seconds(told.at), "message": told.event.message});
     let params = PatchParams { field_manager: Some(COMPONENT.to_owned()), ..PatchParams::default() };
     let patched = tokio::time::timeout(REQUEST_TIMEOUT, api.patch(&known.name, &params, &Patch::Merge(&patch))).await;
-    matches!(patched, Ok(Ok(_))).then_some(Sent { count, ..known })
+    !matches!(patched, Ok(Err(kube::Error::Api(status))) if status.is_not_found())
 }
 
 fn seconds(at: Timestamp) -> String {

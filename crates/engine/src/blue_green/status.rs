@@ -16,7 +16,7 @@ impl<'a> Pass<'a> {
         let begins_anew = self.has_changed();
         if begins_anew {
             self.pause.clear();
-            self.pause.remove_abort();
+            self.end_abort();
             status.promote_full = None;
         }
         if self.old.promote_full == Some(true) || self.is_rollback_within_window() {

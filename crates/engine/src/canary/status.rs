@@ -69,7 +69,7 @@ impl<'a> Pass<'a> {
     fn begin_anew(&mut self, status: &mut RolloutStatus) {
         let count = self.step_count();
         self.pause.clear();
-        self.pause.remove_abort();
+        self.end_abort();
         status.promote_full = None;
         if let Some(state) = &mut status.canary {
             state.current_step_analysis_run_status = None;

@@ -17,7 +17,7 @@ pub enum Fault {
     BrokenWatch,
     /// A watch ends with 410; the client must list again.
     ExpiredWatch,
-    /// A list is answered from an older state.
+    /// A list that does not ask for the latest state is answered from an older one.
     StaleList,
     /// A request waits before it takes effect, or its answer comes late.
     SlowRequest,

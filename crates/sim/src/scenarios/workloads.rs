@@ -65,7 +65,12 @@ impl Subject for ManagerSubject {
 
 /// The workload controllers, tested by this scenario under another selection of faults for each seed.
 pub fn experiment() -> Experiment {
-    Experiment { scenario: Arc::new(Workloads::default()), subject: Arc::new(ManagerSubject), weather: Weather::Drawn }
+    Experiment {
+        scenario: Arc::new(Workloads::default()),
+        subject: Arc::new(ManagerSubject),
+        weather: Weather::Drawn,
+        acts: None,
+    }
 }
 
 impl Scenario for Workloads {
@@ -89,7 +94,7 @@ impl Scenario for Workloads {
         .boxed()
     }
 
-    fn invariants(&self, menu: &Menu) -> Vec<Box<dyn Invariant>> {
+    fn invariants(&self, _: u64, menu: &Menu) -> Vec<Box<dyn Invariant>> {
         invariants::of_workloads(menu)
     }
 }

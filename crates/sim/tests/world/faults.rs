@@ -123,7 +123,9 @@ async fn a_stale_list_shows_an_older_state() {
     for name in ["a", "b", "c"] {
         create::<ConfigMap>(&world, json!({"metadata": {"name": name}})).await;
     }
-    let seen = async || victim(&world).list(&ListParams::default()).await.unwrap();
+    let seen = async || victim(&world).list(&ListParams::default().match_any()).await.unwrap();
+    let latest = victim(&world).list(&ListParams::default()).await.unwrap();
+    assert_eq!(latest.items.len(), 3, "a list that asks for the latest state gets it");
     let stale = seen().await;
     assert!(stale.items.len() < 3, "{}", stale.items.len());
     assert_ne!(stale.metadata.resource_version, Some(world.server().revision().to_string()));

@@ -1,0 +1,178 @@
+//! Who takes part in a run: Rollouts of different kinds, drawn from the seed, and what their users want in the end.
+
+use serde_json::{Value, json};
+use tidegate_sim::Random;
+
+/// What all Rollouts that stay end with.
+pub(super) const LAST_IMAGE: &str = "shop:last";
+pub(super) const LAST_SIZE: i64 = 3;
+
+/// A kind of Rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A canary without steps.
+    Plain,
+    /// A canary with steps, timed pauses and pauses that wait for somebody.
+    Steps,
+    /// A canary with a stable and a canary Service.
+    Services,
+    /// Blue-green that promotes by itself.
+    Colours,
+    /// Blue-green that waits for somebody.
+    Manual,
+    /// A canary that takes its template from a Deployment.
+    Borrowed,
+}
+
+/// What its users want in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The last version, everywhere.
+    Last,
+    /// An abort in the middle of an update.
+    Aborted,
+    /// To have it gone.
+    Deleted,
+}
+
+/// A Rollout of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub ending: Ending,
+    strategy: Value,
+    more: Value,
+}
+
+/// The pod template of a version; a bad one never gets ready.
+pub(super) fn template(image: &str, app: &str, is_bad: bool) -> Value {
+    let annotations = if is_bad { json!({"node-agent.tidegate.dev/never-ready": "true"}) } else { json!({}) };
+    json!({"metadata": {"labels": {"app": app}, "annotations": annotations},
+        "spec": {"containers": [{"name": "main", "image": image}]}})
+}
+
+/// One or two Rollouts.
+pub(super) fn draw(random: &mut Random) -> Vec<Member> {
+    let mut kinds =
+        vec![Kind::Plain, Kind::Steps, Kind::Steps, Kind::Services, Kind::Colours, Kind::Manual, Kind::Borrowed];
+    let mut cast = Vec::new();
+    for name in ["one", "two"] {
+        if cast.is_empty() || random.per_mille(400) {
+            let at = usize::try_from(random.below(kinds.len() as u64)).unwrap_or(0);
+            cast.push(member(name, kinds.remove(at), random));
+        }
+    }
+    cast
+}
+
+fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
+    let ending = match random.below(10) {
+        0..=5 => Ending::Last,
+        6..=8 => Ending::Aborted,
+        _ => Ending::Deleted,
+    };
+    let strategy = match kind {
+        Kind::Plain | Kind::Borrowed => json!({"canary": bounds(random)}),
+        Kind::Steps => json!({"canary": with(bounds(random), json!({"steps": steps(random)}))}),
+        Kind::Services => {
+            let services =
+                json!({"stableService": format!("{name}-stable"), "canaryService": format!("{name}-canary")});
+            json!({"canary": with(with(bounds(random), services), json!({"steps": steps(random)}))})
+        }
+        Kind::Colours | Kind::Manual => json!({"blueGreen": colours(name, kind, random)}),
+    };
+    let mut more = json!({"minReadySeconds": random.below(2) * 2, "revisionHistoryLimit": 3});
+    if random.per_mille(300) {
+        let deadline = json!({"progressDeadlineSeconds": 20, "progressDeadlineAbort": random.per_mille(500)});
+        more = with(more, deadline);
+    }
+    Member { name, kind, ending, strategy, more }
+}
+
+/// Puts the fields of one object into another.
+pub(super) fn with(mut object: Value, fields: Value) -> Value {
+    if let (Some(object), Value::Object(fields)) = (object.as_object_mut(), fields) {
+        object.extend(fields);
+    }
+    object
+}
+
+fn bounds(random: &mut Random) -> Value {
+    match random.below(4) {
+        0 => json!({}),
+        1 => json!({"maxSurge": 1, "maxUnavailable": 0}),
+        2 => json!({"maxSurge": 0, "maxUnavailable": 1}),
+        _ => json!({"maxSurge": "50%", "maxUnavailable": "25%"}),
+    }
+}
+
+fn steps(random: &mut Random) -> Value {
+    let mut steps = Vec::new();
+    for weight in [20, 50, 75, 100] {
+        if random.per_mille(600) {
+            steps.push(json!({"setWeight": weight}));
+        }
+        match random.below(4) {
+            0 => steps.push(json!({"pause": {}})),
+            1 => steps.push(json!({"pause": {"duration": random.between(1, 6)}})),
+            _ => {}
+        }
+    }
+    steps.into()
+}
+
+fn colours(name: &str, kind: Kind, random: &mut Random) -> Value {
+    let mut fields = json!({"activeService": format!("{name}-active"), "scaleDownDelaySeconds": random.between(1, 8),
+        "abortScaleDownDelaySeconds": random.between(1, 5)});
+    if random.per_mille(600) {
+        fields = with(fields, json!({"previewService": format!("{name}-preview")}));
+    }
+    if kind == Kind::Manual {
+        return with(fields, json!({"autoPromotionEnabled": false}));
+    }
+    if random.per_mille(500) { with(fields, json!({"autoPromotionSeconds": random.between(1, 5)})) } else { fields }
+}
+
+impl Member {
+    /// Services it names.
+    pub(super) fn services(&self) -> Vec<String> {
+        let fields = ["activeService", "previewService", "stableService", "canaryService"];
+        let strategies = [&self.strategy["blueGreen"], &self.strategy["canary"]];
+        let named = strategies.into_iter().flat_map(|strategy| fields.map(|field| strategy[field].as_str()));
+        named.flatten().map(str::to_owned).collect()
+    }
+
+    /// Everything that is created at the start, in order.
+    pub(super) fn objects(&self) -> Vec<Value> {
+        let name = self.name;
+        let mut objects: Vec<Value> = self
+            .services()
+            .iter()
+            .map(|service| {
+                json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": service},
+                    "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}})
+            })
+            .collect();
+        let mut spec = with(json!({"replicas": 3, "strategy": self.strategy}), self.more.clone());
+        let first = template("shop:1", name, false);
+        if self.kind == Kind::Borrowed {
+            let selector = json!({"matchLabels": {"app": name}});
+            objects.push(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+                "spec": {"replicas": 2, "selector": selector, "template": first}}));
+            let reference =
+                json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "scaleDown": "onsuccess"});
+            spec = with(spec, json!({"workloadRef": reference}));
+        } else {
+            spec = with(spec, json!({"selector": {"matchLabels": {"app": name}}, "template": first}));
+        }
+        objects.push(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name},
+            "spec": spec}));
+        objects
+    }
+
+    /// The spec that is not broken.
+    pub(super) fn sound(&self) -> Value {
+        json!({"minReadySeconds": self.more["minReadySeconds"]})
+    }
+}

@@ -1,0 +1,129 @@
+//! (I10) No step is passed before what it waits for has come.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+use tidegate_sim::Invariant;
+use tidegate_sim::experiment::USER;
+use tidegate_sim::faults::Menu;
+use tidegate_sim::journal::{Change, Mirror};
+
+use super::SUBJECT;
+use super::objects::{History, ROLLOUTS, SETS, available, hash, sets_of, size, text, uid};
+
+/// Looks at every change of the step index.
+pub(super) struct Steps {
+    epoch: jiff::Timestamp,
+    window: Duration,
+    /// By uid of ReplicaSets: available pods.
+    reported: BTreeMap<String, History>,
+    /// By uid of Rollouts: their size.
+    wanted: BTreeMap<String, History>,
+    /// Rollouts whose pause a user has ended.
+    released: BTreeSet<String>,
+}
+
+impl Steps {
+    pub(super) fn new(menu: &Menu) -> Self {
+        Self {
+            epoch: tidegate_sim::Setting::new(0).epoch,
+            window: Duration::from_secs(if menu.leaves_the_view_clear() { 30 } else { 90 }),
+            reported: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+            released: BTreeSet::new(),
+        }
+    }
+
+    fn remember(&mut self, change: &Change) {
+        let id = uid(&change.new).to_owned();
+        match change.key.0.as_str() {
+            SETS => self.reported.entry(id).or_default().note(change.at, available(&change.new), self.window),
+            ROLLOUTS => self.wanted.entry(id).or_default().note(change.at, size(&change.new), self.window),
+            _ => {}
+        }
+    }
+
+    fn judge(&mut self, change: &Change, old: &Value, mirror: &Mirror) -> Result<(), String> {
+        let (new, id) = (&change.new, uid(&change.new));
+        let index = |object: &Value| object["status"]["currentStepIndex"].as_u64();
+        let (Some(from), Some(to)) = (index(old), index(new)) else { return Ok(()) };
+        let same = |field: &str| old["status"][field] == new["status"][field];
+        let is_shortcut =
+            old["status"]["promoteFull"] == true || new["status"]["stableRS"] == new["status"]["currentPodHash"];
+        if to <= from || !same("currentPodHash") || !same("currentStepHash") || is_shortcut {
+            return Ok(());
+        }
+        if to > from + 1 {
+            return Err(format!("steps {from} to {to} are passed at once"));
+        }
+        let step = new["spec"]["strategy"]["canary"]["steps"].get(usize::try_from(from).unwrap_or(0));
+        let Some(step) = step.cloned() else { return Ok(()) };
+        if let Some(pause) = step.get("pause") {
+            let is_released = self.released.remove(id);
+            return self.judge_pause(change, old, pause, is_released);
+        }
+        match step["setWeight"].as_i64() {
+            Some(weight) => self.judge_weight(change, weight, mirror),
+            None => Ok(()),
+        }
+    }
+
+    fn judge_pause(&self, change: &Change, old: &Value, pause: &Value, is_released: bool) -> Result<(), String> {
+        if is_released {
+            return Ok(());
+        }
+        let Some(seconds) = pause["duration"].as_u64() else {
+            return Err("a pause is passed that nobody has ended".to_owned());
+        };
+        let began = old["status"]["pauseConditions"].as_array().into_iter().flatten();
+        let began = began
+            .filter(|pause| pause["reason"] == "CanaryPauseStep")
+            .find_map(|pause| text(&pause["startTime"]).parse::<jiff::Timestamp>().ok());
+        let Some(began) = began else { return Err("a pause is passed that never began".to_owned()) };
+        let now = self.epoch + jiff::SignedDuration::try_from(change.at).unwrap_or_default();
+        // Times are written in whole seconds.
+        if now.duration_since(began) + jiff::SignedDuration::from_secs(1)
+            < jiff::SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0))
+        {
+            return Err(format!("a pause of {seconds} s that began at {began} is passed at {now}"));
+        }
+        Ok(())
+    }
+
+    fn judge_weight(&mut self, change: &Change, weight: i64, mirror: &Mirror) -> Result<(), String> {
+        let (at, window) = (change.at, self.window);
+        let wanted = self.wanted.get_mut(uid(&change.new)).map_or(0, |history| history.least(at, window));
+        let current = text(&change.new["status"]["currentPodHash"]);
+        let Some(set) = sets_of(mirror, &change.new).find(|set| hash(set) == current) else {
+            return Err(format!("weight {weight} is passed without a ReplicaSet"));
+        };
+        let serving = self.reported.get_mut(uid(set)).map_or(0, |history| history.most(at, window));
+        let least = weight * wanted / 100;
+        if serving < least {
+            return Err(format!("weight {weight} of {wanted} is passed with {serving} pods"));
+        }
+        Ok(())
+    }
+}
+
+impl Invariant for Steps {
+    fn name(&self) -> &'static str {
+        "I10: no step is passed without its condition met"
+    }
+
+    fn on_change(&mut self, change: &Change, mirror: &Mirror) -> Result<(), String> {
+        self.remember(change);
+        let Some(old) = change.old.as_ref().filter(|_| change.key.0 == ROLLOUTS && !change.removed) else {
+            return Ok(());
+        };
+        let pauses = |object: &Value| object["status"]["pauseConditions"].as_array().is_some_and(|all| !all.is_empty());
+        if change.client == USER && pauses(old) && !pauses(&change.new) {
+            self.released.insert(uid(&change.new).to_owned());
+        }
+        if old["status"]["currentPodHash"] != change.new["status"]["currentPodHash"] {
+            self.released.remove(uid(&change.new));
+        }
+        if change.client == SUBJECT { self.judge(change, old, mirror) } else { Ok(()) }
+    }
+}
