@@ -82,7 +82,7 @@ fn problems(selector: &Selector<'_>, spec: &Value) -> Vec<String> {
     for protocol in Protocol::ALL {
         let Some(routes) = spec[protocol.field()].as_array() else { continue };
         present = true;
-        if routes.is_empty() {
+        if selector.skips(protocol, spec) {
             continue;
         }
         if !routes.iter().all(Value::is_object) {

@@ -1,0 +1,138 @@
+//! The edit of a VirtualService: weights, managed routes, order.
+
+use serde_json::Value;
+use tidegate_api::rollout::IstioVirtualService;
+
+use super::desired::Desired;
+use super::edit::{Edit, Written};
+use super::error::RouterError;
+use super::managed::{is_same, kind_of};
+use super::place::{Place, object_name, route_error};
+use super::routes::{Protocol, RouteError, Selection};
+use super::weights::weigh;
+
+/// The VirtualService as it should be.
+///
+/// `reference` is the entry of the Rollout's spec that names it. Only weights of selected routes, destinations of
+/// experiments and managed routes change; the same input gives the same bytes, and the result gives no further edit.
+pub fn edit_virtual_service(
+    object: &Value,
+    reference: &IstioVirtualService,
+    wanted: &Desired<'_>,
+) -> Result<Edit, RouterError> {
+    let name = object_name("VirtualService", object);
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let selection = select(spec, reference, wanted, &name)?;
+    let mut weights = Vec::new();
+    let mut lists = Vec::new();
+    for protocol in Protocol::ALL {
+        let Some(list) = protocol.list(spec) else { continue };
+        let mut list = list.clone();
+        for index in selection.of(protocol) {
+            let Some(route) = list.get_mut(*index) else { continue };
+            let (weighted, changes) = weigh(route, wanted, &Place::of(&name, protocol, *index, route))?;
+            *route = weighted;
+            weights.extend(changes);
+        }
+        lists.push((protocol, list));
+    }
+    let http = lists.iter_mut().find(|(protocol, _)| *protocol == Protocol::Http);
+    let mut written = manage(http.map(|(_, list)| list), &selection, wanted, &name)?;
+    written.extend(weights);
+    if written.is_empty() {
+        return Ok(Edit::Unchanged);
+    }
+    check_order(spec, wanted, &name)?;
+    let mut object = object.clone();
+    if let Some(fields) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        for (protocol, list) in lists {
+            fields.insert(protocol.field().to_owned(), Value::Array(list));
+        }
+    }
+    Ok(Edit::of(object, written))
+}
+
+/// The routes to weight, or the contract's error with a hint.
+pub(super) fn select(
+    spec: &Value,
+    reference: &IstioVirtualService,
+    wanted: &Desired<'_>,
+    object: &str,
+) -> Result<Selection, RouterError> {
+    wanted.routing.check_roles_differ()?;
+    if Protocol::ALL.iter().all(|protocol| !spec.get(protocol.field()).is_some_and(Value::is_array)) {
+        return Err(RouterError::NoRoutes { hint: format!("{object}: add spec.http, spec.tls or spec.tcp") });
+    }
+    let selector = wanted.routing.selector(reference);
+    selector.select_all(spec).map_err(|error| route_error(error, object, &selector, spec))
+}
+
+/// Puts the wanted managed routes first and takes out all others the Rollout owns.
+fn manage(
+    http: Option<&mut Vec<Value>>,
+    selection: &Selection,
+    wanted: &Desired<'_>,
+    object: &str,
+) -> Result<Vec<Written>, RouterError> {
+    let routes = wanted.ordered_routes();
+    let Some(list) = http else {
+        let hint = || format!("{object}: managed routes need spec.http; add it, or name the VirtualService elsewhere");
+        return match routes.first() {
+            Some((_, route)) => Err(route.failed(RouterError::HttpNotFound { hint: hint() })),
+            None => Ok(Vec::new()),
+        };
+    };
+    let is_weighted = |index: usize| selection.of(Protocol::Http).contains(&index);
+    let (owned, kept): (Vec<_>, Vec<_>) = list.iter().enumerate().partition(|(index, entry)| {
+        // A route that is weighted is the user's, whatever its name.
+        !is_weighted(*index) && name_of(entry).is_some_and(|name| wanted.owns(name))
+    });
+    let mut written = Vec::new();
+    let mut ordered = Vec::new();
+    let mut used = Vec::new();
+    for (name, route) in routes {
+        if kept.iter().any(|(index, entry)| is_weighted(*index) && name_of(entry) == Some(name)) {
+            let taken = RouterError::NameTaken { object: object.to_owned(), name: name.to_owned() };
+            return Err(route.failed(taken));
+        }
+        let Some((index, base)) = selection.base().and_then(|index| Some((index, list.get(index)?))) else {
+            let error = RouteError::NotExactlyOne(Protocol::Http);
+            let hint = format!("{object}: managed routes are made from a weighted route of spec.http; there is none");
+            return Err(route.failed(RouterError::Route { error, hint }));
+        };
+        let built = route.build(name, base, wanted, &Place::of(object, Protocol::Http, index, base))?;
+        let existing = owned.iter().find(|(_, entry)| name_of(entry) == Some(name));
+        used.extend(existing.map(|(index, _)| *index));
+        match existing {
+            Some((_, entry)) if is_same(entry, &built) => ordered.push((*entry).clone()),
+            _ => {
+                written.push(Written::Put(route.kind(), name.to_owned()));
+                ordered.push(built);
+            }
+        }
+    }
+    for (_, entry) in owned.iter().filter(|(index, _)| !used.contains(index)) {
+        let name = name_of(entry).unwrap_or_default();
+        written.push(Written::Removed(kind_of(entry), name.to_owned()));
+    }
+    ordered.extend(kept.into_iter().map(|(_, entry)| entry.clone()));
+    if written.is_empty() && ordered != *list {
+        written.push(Written::Ordered);
+    }
+    *list = ordered;
+    Ok(written)
+}
+
+fn name_of(entry: &Value) -> Option<&str> {
+    entry.get("name")?.as_str().filter(|name| !name.is_empty())
+}
+
+/// A `spec.http` that is no list cannot be put in order; no write goes past it.
+fn check_order(spec: &Value, wanted: &Desired<'_>, object: &str) -> Result<(), RouterError> {
+    let is_orderable = spec.get("http").is_none_or(|http| http.is_array() || http.is_null());
+    if is_orderable || wanted.routing.managed_routes.is_empty() {
+        return Ok(());
+    }
+    let (object, field) = (object.to_owned(), "spec.http".to_owned());
+    Err(RouterError::Order(RouterError::Shape { object, field, wanted: "a list" }.into()))
+}
