@@ -108,6 +108,15 @@ pub fn named_hashes(object: &Value) -> Vec<(&str, &str)> {
     subsets.into_iter().flatten().filter_map(|subset| Some((name_of(subset), hash_of(subset)?))).collect()
 }
 
+/// Message of the event `UpdatedDestinationRule`, from the object as it was written.
+pub fn subset_message(object: &Value, rule: &IstioDestinationRule) -> String {
+    let all = named_hashes(object);
+    let hash = |subset: &str| all.iter().find(|(name, _)| *name == subset).map_or("", |(_, hash)| *hash);
+    let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
+    let (name, new, old) = (rule.name.text(), hash(canary), hash(stable));
+    format!("DestinationRule {name} subset updated ({canary}: {new}, {stable}: {old})")
+}
+
 fn running(wanted: &Hashes) -> impl Iterator<Item = (&str, &str)> {
     let all = wanted.experiments.iter().map(|(service, experiment)| (service.as_str(), experiment.hash.as_str()));
     all.filter(|(service, hash)| !service.is_empty() && !hash.is_empty())

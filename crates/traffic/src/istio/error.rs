@@ -114,6 +114,9 @@ pub enum RouterError {
     /// Routes cannot be put in order.
     #[error("[SetWeight] failed to order routes: {0}")]
     Order(Box<RouterError>),
+    /// Managed routes cannot be taken out.
+    #[error("[RemoveManagedRoutes] failed to get http routes from virtual service: {0}")]
+    Remove(Box<RouterError>),
     /// A subset the Rollout names is not in the DestinationRule.
     #[error(
         "{object} has no subset '{subset}' in spec.subsets; add it, or correct \
@@ -137,7 +140,7 @@ impl RouterError {
             | Self::Route { hint, .. }
             | Self::Casting { hint, .. }
             | Self::HttpNotFound { hint } => Some(hint),
-            Self::Header(inner) | Self::Mirror(inner) | Self::Order(inner) => inner.hint(),
+            Self::Header(inner) | Self::Mirror(inner) | Self::Order(inner) | Self::Remove(inner) => inner.hint(),
             Self::Shape { .. }
             | Self::NoRoom { .. }
             | Self::SameRoles { .. }

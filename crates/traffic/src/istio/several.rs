@@ -35,9 +35,9 @@ pub fn stages(current: &[Option<i32>], wanted: i32, failed: &[usize]) -> Vec<Sta
     if all.is_empty() {
         return Vec::new();
     }
-    let raised: Vec<usize> =
-        all.iter().copied().filter(|at| current[*at].is_none_or(|weight| weight < wanted)).collect();
-    if raised.is_empty() {
+    // Of one that cannot be read only this is known: nothing is raised by a weight of 0.
+    let is_raised = |weight: &Option<i32>| weight.map_or(wanted > 0, |weight| weight < wanted);
+    if !current.iter().any(is_raised) {
         return vec![Stage { members: all, weight: wanted, on_failure: OnFailure::GoOn }];
     }
     let (again, others): (Vec<usize>, Vec<usize>) = all.iter().copied().partition(|at| failed.contains(at));

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use tidegate_api::rollout::IstioVirtualService;
+use tidegate_api::wire::Items;
 
 use super::desired::Desired;
 use super::edit::{Edit, Written};
@@ -121,6 +122,41 @@ fn manage(
     }
     *list = ordered;
     Ok(written)
+}
+
+/// Takes out every managed route, whatever the weights say: for an end or an abort of a Rollout whose own route cannot
+/// be matched any more, where [`edit_virtual_service`] is an error.
+///
+/// Routes that `reference` names and the last route of all stay.
+pub fn remove_managed_routes(
+    object: &Value,
+    reference: &IstioVirtualService,
+    wanted: &Desired<'_>,
+) -> Result<Edit, RouterError> {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let list = match spec.get("http") {
+        None | Some(Value::Null) => return Ok(Edit::Unchanged),
+        Some(Value::Array(list)) => list,
+        Some(_) => {
+            let (object, field) = (object_name("VirtualService", object), "spec.http".to_owned());
+            return Err(RouterError::Remove(RouterError::Shape { object, field, wanted: "a list" }.into()));
+        }
+    };
+    let is_asked_for = |name: &str| reference.routes.items().iter().any(|asked| asked == name);
+    let is_owned = |entry: &&Value| name_of(entry).is_some_and(|name| wanted.owns(name) && !is_asked_for(name));
+    let (owned, kept): (Vec<&Value>, Vec<&Value>) = list.iter().partition(is_owned);
+    let has_others = [Protocol::Tls, Protocol::Tcp].iter().any(|protocol| protocol.list(spec).is_some());
+    if owned.is_empty() || (kept.is_empty() && !has_others) {
+        return Ok(Edit::Unchanged);
+    }
+    let kept = Value::Array(kept.into_iter().cloned().collect());
+    let removed = |entry: &&Value| Written::Removed(kind_of(entry), name_of(entry).unwrap_or_default().to_owned());
+    let written = owned.iter().map(removed).collect();
+    let mut object = object.clone();
+    if let Some(fields) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        fields.insert(Protocol::Http.field().to_owned(), kept);
+    }
+    Ok(Edit::of(object, written))
 }
 
 fn name_of(entry: &Value) -> Option<&str> {

@@ -138,8 +138,12 @@ pub(super) fn split(
     let weight = i64::from(wanted.weight).clamp(0, total);
     if held >= total {
         if weight == 0 && wanted.experiments.is_empty() {
-            // Weights are relative: the user's share stays what it is, and an abort always finds its way to stable.
-            return Ok(Split { canary: 0, stable: total, experiments: Vec::new() });
+            // Weights are relative: with what is ours together on stable the user's share stays what it is, and an
+            // abort always finds its way.
+            let own = destinations.iter().filter(|found| found.role != Role::Foreign).filter_map(Destination::weight);
+            let own = own.fold(0, i64::saturating_add).min(i64::from(i32::MAX));
+            let stable = if own > 0 { own } else { total };
+            return Ok(Split { canary: 0, stable, experiments: Vec::new() });
         }
         let (object, hosts) = (place.object.clone(), hosts.join(", "));
         return Err(RouterError::NoRoom { object, place: place.to_string(), hosts, held, total });
