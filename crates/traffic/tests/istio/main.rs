@@ -7,6 +7,7 @@ mod managed_routes;
 mod odd_objects;
 mod properties;
 mod read_back;
+mod recorded;
 mod selection;
 mod setup;
 mod several;
