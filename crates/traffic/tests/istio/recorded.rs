@@ -51,11 +51,7 @@ impl Scenario {
 }
 
 /// What the steps up to the recorded one leave; nothing at all when promoted or aborted.
-fn wanted<'a>(
-    canary: &'a CanaryStrategy,
-    rollout: &Value,
-    status: &tidegate_api::rollout::CanaryStatus,
-) -> Desired<'a> {
+fn wanted<'a>(canary: &'a CanaryStrategy, rollout: &Value, status: &CanaryStatus) -> Desired<'a> {
     let weight = rollout["canary"]["weights"]["canary"]["weight"].as_i64().unwrap() as i32;
     let mut wanted = Desired::idle(Routing::of(canary, Some(status)), 100).with_weight(weight);
     if rollout["stableRevision"] == rollout["currentRevision"] || rollout["abort"] == json!(true) {
