@@ -75,7 +75,10 @@ pub enum RouterError {
         hint: String,
     },
     /// A managed route is called like a route of the user's.
-    #[error("route '{name}' of {object} is weighted by this Rollout and named by a step too; rename one of them")]
+    #[error(
+        "route '{name}' of {object} is weighted by this Rollout and named by managedRoutes or a step too; rename one of \
+         them"
+    )]
     NameTaken {
         /// Kind, namespace and name.
         object: String,
@@ -90,7 +93,20 @@ pub enum RouterError {
         /// The field of the step.
         field: String,
     },
-    /// The conditions of a step and of the base route exclude each other, or nobody can say whether they do.
+    /// The conditions of a step and of the base route exclude each other: nothing would ever take the route.
+    #[error(
+        "step for route '{name}': its conditions and match of {place} of {object} exclude each other; change the step \
+         or that match"
+    )]
+    Excluded {
+        /// The managed route.
+        name: String,
+        /// The base route.
+        place: String,
+        /// Kind, namespace and name.
+        object: String,
+    },
+    /// Nobody can say whether the conditions of a step and of the base route can hold together.
     #[error(
         "step for route '{name}': its conditions cannot be joined with match of {place} of {object}: {why}; change the \
          step or that match"
@@ -146,6 +162,7 @@ impl RouterError {
             | Self::SameRoles { .. }
             | Self::NameTaken { .. }
             | Self::NoCondition { .. }
+            | Self::Excluded { .. }
             | Self::Unjoinable { .. }
             | Self::SubsetNotFound { .. } => None,
         }

@@ -20,17 +20,34 @@ impl ManagedRoute {
         }
     }
 
-    /// The route for `spec.http`; `base` already has its new weights.
+    /// The routes for `spec.http`, one for each weighted route until one takes all requests; those whose conditions
+    /// exclude the step's are passed over. `bases` already have their new weights.
     pub(super) fn build(
         &self,
         name: &str,
-        base: &Value,
+        bases: &[(Place<'_>, &Value)],
         wanted: &Desired<'_>,
-        place: &Place<'_>,
-    ) -> Result<Value, RouterError> {
-        match self {
-            Self::Header(step) => header(name, step, base, wanted, place).map_err(|e| RouterError::Header(e.into())),
-            Self::Mirror(step) => mirror(name, step, base, wanted, place).map_err(|e| RouterError::Mirror(e.into())),
+    ) -> Result<Vec<Value>, RouterError> {
+        let mut built = Vec::new();
+        let mut excluded = None;
+        for (place, base) in bases {
+            let made = match self {
+                Self::Header(step) => header(name, step, base, wanted, place),
+                Self::Mirror(step) => mirror(name, step, base, wanted, place),
+            };
+            match made {
+                Ok(route) => built.push(route),
+                Err(error @ RouterError::Excluded { .. }) => excluded = excluded.or(Some(error)),
+                Err(error) => return Err(self.failed(error)),
+            }
+            let has_match = base.get("match").and_then(Value::as_array).is_some_and(|items| !items.is_empty());
+            if !has_match || wanted.form == ManagedForm::Plain {
+                break;
+            }
+        }
+        match excluded.filter(|_| built.is_empty()) {
+            Some(error) => Err(self.failed(error)),
+            None => Ok(built),
         }
     }
 
@@ -145,14 +162,14 @@ fn frame(
         _ => (Map::new(), None),
     };
     let joined = matches::join(base_match, conditions).map_err(|error| {
+        let (name, place, object) = (name.to_owned(), place.to_string(), place.object.clone());
         let why = match error {
-            Unjoinable::Never => "they exclude each other".to_owned(),
+            Unjoinable::Never => return RouterError::Excluded { name, place, object },
             Unjoinable::Unclear(what) => format!("whether {what} can hold together cannot be told"),
             Unjoinable::TooMany => "there are too many combinations".to_owned(),
             Unjoinable::Shape => "match is not a list of objects".to_owned(),
         };
-        let (place, object) = (place.to_string(), place.object.clone());
-        RouterError::Unjoinable { name: name.to_owned(), place, object, why }
+        RouterError::Unjoinable { name, place, object, why }
     })?;
     route.insert("name".to_owned(), json!(name));
     route.insert("match".to_owned(), Value::Array(joined));

@@ -88,18 +88,12 @@ pub enum RouteError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     indexes: BTreeMap<Protocol, Vec<usize>>,
-    base: Option<usize>,
 }
 
 impl Selection {
     /// Those of one protocol, ascending, each once.
     pub fn of(&self, protocol: Protocol) -> &[usize] {
         self.indexes.get(&protocol).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// The HTTP route that managed routes are made from: the first one asked for.
-    pub fn base(&self) -> Option<usize> {
-        self.base
     }
 }
 
@@ -147,10 +141,6 @@ impl Selector<'_> {
             // Nothing to weight must never pass in silence.
             return Err(RouteError::NotExactlyOne(Protocol::Http));
         }
-        let first_name = self.virtual_service.routes.items().first();
-        let http = Protocol::Http.list(spec).into_iter().flatten();
-        let named = first_name.and_then(|name| http.clone().position(|route| route["name"].as_str() == Some(name)));
-        selection.base = named.or_else(|| selection.of(Protocol::Http).first().copied());
         Ok(selection)
     }
 

@@ -76,52 +76,70 @@ fn manage(
     object: &str,
 ) -> Result<Vec<Written>, RouterError> {
     let routes = wanted.ordered_routes();
-    let Some(list) = http else {
-        let hint = || format!("{object}: managed routes need spec.http; add it, or name the VirtualService elsewhere");
-        return match routes.first() {
-            Some((_, route)) => Err(route.failed(RouterError::HttpNotFound { hint: hint() })),
-            None => Ok(Vec::new()),
-        };
+    let weighted = selection.of(Protocol::Http);
+    let bases = bases(http.as_deref().map(Vec::as_slice), weighted, wanted, object);
+    let bases = match routes.first() {
+        Some((_, route)) => bases.map_err(|error| route.failed(error))?,
+        None => Vec::new(),
     };
-    let is_weighted = |index: usize| selection.of(Protocol::Http).contains(&index);
+    let list = http.as_deref().map(Vec::as_slice).unwrap_or_default();
     let (owned, kept): (Vec<_>, Vec<_>) = list.iter().enumerate().partition(|(index, entry)| {
         // A route that is weighted is the user's, whatever its name.
-        !is_weighted(*index) && name_of(entry).is_some_and(|name| wanted.owns(name))
+        !weighted.contains(index) && name_of(entry).is_some_and(|name| wanted.owns(name))
     });
     let mut written = Vec::new();
     let mut ordered = Vec::new();
-    let mut used = Vec::new();
-    for (name, route) in routes {
-        if kept.iter().any(|(index, entry)| is_weighted(*index) && name_of(entry) == Some(name)) {
-            let taken = RouterError::NameTaken { object: object.to_owned(), name: name.to_owned() };
-            return Err(route.failed(taken));
-        }
-        let Some((index, base)) = selection.base().and_then(|index| Some((index, list.get(index)?))) else {
-            let error = RouteError::NotExactlyOne(Protocol::Http);
-            let hint = format!("{object}: managed routes are made from a weighted route of spec.http; there is none");
-            return Err(route.failed(RouterError::Route { error, hint }));
-        };
-        let built = route.build(name, base, wanted, &Place::of(object, Protocol::Http, index, base))?;
-        let existing = owned.iter().find(|(_, entry)| name_of(entry) == Some(name));
-        used.extend(existing.map(|(index, _)| *index));
-        match existing {
-            Some((_, entry)) if is_same(entry, &built) => ordered.push((*entry).clone()),
-            _ => {
-                written.push(Written::Put(route.kind(), name.to_owned()));
-                ordered.push(built);
-            }
+    let mut positions = Vec::new();
+    for (name, route) in &routes {
+        let built = route.build(name, &bases, wanted)?;
+        let found: Vec<_> = owned.iter().filter(|(_, entry)| name_of(entry) == Some(*name)).collect();
+        if found.len() == built.len() && found.iter().zip(&built).all(|((_, one), other)| is_same(one, other)) {
+            ordered.extend(found.iter().map(|(_, entry)| (*entry).clone()));
+            positions.extend(found.iter().map(|(index, _)| *index));
+        } else {
+            written.push(Written::Put(route.kind(), (*name).to_owned()));
+            ordered.extend(built);
         }
     }
-    for (_, entry) in owned.iter().filter(|(index, _)| !used.contains(index)) {
-        let name = name_of(entry).unwrap_or_default();
-        written.push(Written::Removed(kind_of(entry), name.to_owned()));
-    }
+    let gone = owned.iter().map(|(_, entry)| (kind_of(entry), name_of(entry).unwrap_or_default()));
+    let gone = gone.filter(|(_, name)| !routes.iter().any(|(wanted, _)| wanted == name));
+    written.extend(gone.map(|(kind, name)| Written::Removed(kind, name.to_owned())));
     ordered.extend(kept.into_iter().map(|(_, entry)| entry.clone()));
-    if written.is_empty() && ordered != *list {
+    // Routes of other Rollouts may stand before ours; moving them aside would make two controllers take turns. What
+    // counts is the order among ours, and that requests come past them before they reach the weighted routes.
+    positions.extend(weighted.first());
+    if written.is_empty() && !positions.is_sorted() {
         written.push(Written::Ordered);
     }
-    *list = ordered;
+    if let Some(list) = http {
+        *list = ordered;
+    }
     Ok(written)
+}
+
+/// The weighted routes that managed ones are made from.
+fn bases<'a>(
+    list: Option<&'a [Value]>,
+    weighted: &[usize],
+    wanted: &Desired<'_>,
+    object: &str,
+) -> Result<Vec<(Place<'a>, &'a Value)>, RouterError> {
+    let Some(list) = list else {
+        let hint =
+            format!("{object}: managed routes need spec.http; add it, or name only VirtualServices that have it");
+        return Err(RouterError::HttpNotFound { hint });
+    };
+    let base = |index: &usize| list.get(*index).map(|route| (Place::of(object, Protocol::Http, *index, route), route));
+    let bases: Vec<_> = weighted.iter().filter_map(base).collect();
+    if let Some((place, _)) = bases.iter().find(|(place, _)| wanted.owns(place.name)) {
+        return Err(RouterError::NameTaken { object: object.to_owned(), name: place.name.to_owned() });
+    }
+    if bases.is_empty() {
+        let error = RouteError::NotExactlyOne(Protocol::Http);
+        let hint = format!("{object}: managed routes are made from a weighted route of spec.http; there is none");
+        return Err(RouterError::Route { error, hint });
+    }
+    Ok(bases)
 }
 
 /// Takes out every managed route, whatever the weights say: for an end or an abort of a Rollout whose own route cannot

@@ -105,9 +105,8 @@ fn conditions_that_cannot_be_joined_are_an_error_and_never_a_route_for_all() {
     let base = |value: Value| json!({"http": [{"match": [{"headers": {"X-Tester": value}}], "route": pair(100, 0)}]});
     assert_eq!(
         setup.error(base(json!({"exact": "no"}))),
-        "[SetHeaderRoute] failed to reconcile header routes: step for route 'testers': its conditions cannot be joined \
-         with match of HTTP route spec.http[0] of VirtualService default/shop: they exclude each other; change the step \
-         or that match"
+        "[SetHeaderRoute] failed to reconcile header routes: step for route 'testers': its conditions and match of HTTP \
+         route spec.http[0] of VirtualService default/shop exclude each other; change the step or that match"
     );
     assert!(setup.error(base(json!({"regex": "y.*"}))).contains("whether header x-tester can hold together"));
     assert_eq!(
@@ -227,6 +226,38 @@ fn managed_routes_stand_first_in_the_order_of_the_spec() {
 }
 
 #[test]
+fn the_managed_routes_of_two_rollouts_do_not_push_each_other_aside() {
+    let setup = |name: &'static str, route: &str| {
+        let step = json!({"name": name, "match": [{"headerName": "x", "headerValue": {"exact": name}}]});
+        Setup::hosts(json!({"routes": [route]})).weight(10).managed(&[name]).header(name, step)
+    };
+    let (one, other) = (setup("m1", "web"), setup("m2", "api"));
+    let both = other.after(one.after(json!({"http": [web(100, 0), {"name": "api", "route": pair(100, 0)}]})));
+    assert_eq!(names(&both), ["m2", "m1", "web", "api"]);
+    assert!(one.is_unchanged(both.clone()) && other.is_unchanged(both));
+}
+
+#[test]
+fn every_weighted_route_gets_a_copy_until_one_takes_all_requests() {
+    let base = |name: &str, path: Option<&str>| {
+        let mut route = json!({"name": name, "route": pair(100, 0)});
+        let matches = path.map(|path| ("match".to_owned(), json!([{"uri": {"prefix": path}}])));
+        route.as_object_mut().unwrap().extend(matches);
+        route
+    };
+    let setup = Setup::hosts(json!({"routes": ["c", "a", "b"]})).managed(&["shadow"]).mirror("shadow", shadow());
+    let after = setup.after(json!({"http": [base("a", Some("/api/v1")), base("b", None), base("c", Some("/api/v2"))]}));
+    assert_eq!(names(&after), ["shadow", "shadow", "a", "b", "c"]);
+    assert_eq!(after["http"][0]["match"][0]["uri"], json!({"prefix": "/api/v1"}));
+    assert_eq!(after["http"][1]["match"][0]["uri"], json!({"prefix": "/api"}));
+    // One that can never be meant is passed over.
+    let after = setup.after(json!({"http": [base("a", Some("/other")), base("b", Some("/api/v1")), base("c", None)]}));
+    assert_eq!(names(&after), ["shadow", "shadow", "a", "b", "c"]);
+    let gone = Setup::hosts(json!({"routes": ["a"]})).managed(&["shadow"]).after(after);
+    assert_eq!(names(&gone), ["a", "b", "c"]);
+}
+
+#[test]
 fn a_managed_route_that_was_removed_or_changed_by_others_comes_back() {
     let setup = Setup::hosts(json!({})).weight(20).managed(&["testers"]).header("testers", testers());
     let after = setup.after(json!({"http": [web(100, 0)]}));
@@ -304,7 +335,7 @@ fn the_weighted_route_is_never_removed_even_if_it_is_listed_as_managed() {
     assert_eq!(
         setup.header("web", step).error(json!({"http": [web(100, 0)]})),
         "[SetHeaderRoute] failed to reconcile header routes: route 'web' of VirtualService default/shop is weighted by \
-         this Rollout and named by a step too; rename one of them"
+         this Rollout and named by managedRoutes or a step too; rename one of them"
     );
 }
 
