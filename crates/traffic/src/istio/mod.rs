@@ -1,5 +1,6 @@
 //! Istio: names, selection of routes, and the edits of VirtualServices and DestinationRules.
 
+mod claims;
 mod desired;
 mod destination_rule;
 mod edit;
@@ -15,6 +16,7 @@ mod virtual_service;
 mod warnings;
 mod weights;
 
+pub use claims::{Claim, Contest, contests, merged};
 pub use desired::{Desired, Experiment, ManagedForm, ManagedRoute, Routing};
 pub use destination_rule::{
     Hashes, edit_destination_rule, managed_by, named_hashes, release_destination_rule, subset_message,

@@ -1,6 +1,7 @@
 //! The Istio router, section by section of its contract.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod claims;
 mod destination_rule;
 mod generated;
 mod managed_routes;
