@@ -91,6 +91,8 @@ fn an_empty_hash_takes_the_label_away() {
     ]));
     let wanted = managed(json!([{"name": "stable", "labels": {"a": "b"}}, {"name": "canary"}]));
     assert_eq!(after(&before, &hashes("", "")), wanted);
+    let number = managed(json!([{"name": "stable", "labels": {"rollouts-pod-template-hash": 5}}, {"name": "canary"}]));
+    assert_eq!(after(&number, &hashes("", "")), managed(json!([{"name": "stable"}, {"name": "canary"}])));
     let empty = managed(json!([{"name": "stable", "labels": {}}, {"name": "canary"}]));
     assert_eq!(edit_destination_rule(&empty, &rule(), "shop", &hashes("", "")).unwrap(), Edit::Unchanged);
 }

@@ -165,6 +165,16 @@ fn a_mirror_route_copies_everything_by_default_in_subset_mode_from_an_unnamed_ba
 }
 
 #[test]
+fn a_share_outside_of_a_percentage_is_brought_inside() {
+    for (given, written) in [(250, 100), (-1, 0), (0, 0)] {
+        let step = json!({"name": "shadow", "percentage": given, "match": [{"method": {"exact": "GET"}}]});
+        let after =
+            Setup::hosts(json!({})).managed(&["shadow"]).mirror("shadow", step).after(json!({"http": [web(100, 0)]}));
+        assert_eq!(after["http"][0]["mirrorPercentage"], json!({"value": written}));
+    }
+}
+
+#[test]
 fn copies_the_user_has_made_go_on() {
     let base = json!({"route": pair(100, 0), "mirrors": [{"destination": {"host": "audit"}}]});
     let setup = Setup::hosts(json!({})).managed(&["shadow"]).mirror("shadow", shadow());
@@ -223,6 +233,14 @@ fn managed_routes_stand_first_in_the_order_of_the_spec() {
     let change = edit.changed().unwrap();
     assert_eq!(change.object["spec"], after);
     assert_eq!(change.written, [Written::Ordered]);
+}
+
+#[test]
+fn a_managed_route_behind_the_route_it_was_made_from_is_moved_before_it() {
+    let setup = Setup::hosts(json!({})).managed(&["testers"]).header("testers", testers());
+    let after = setup.after(json!({"http": [web(100, 0)]}));
+    let moved = json!({"http": [after["http"][1], after["http"][0]]});
+    assert_eq!(setup.after(moved), after);
 }
 
 #[test]
@@ -377,6 +395,11 @@ fn managed_routes_can_be_removed_when_the_weighted_route_is_gone() {
     let change = edit.changed().unwrap();
     assert_eq!(change.object["spec"], json!({"http": [other]}));
     assert_eq!(remove_managed_routes(&change.object, setup.reference(), &setup.wanted()).unwrap(), Edit::Unchanged);
+
+    let both = virtual_service(json!({"http": [{"name": "web"}, {"name": "testers"}, other]}));
+    let listed = Setup::hosts(json!({"routes": ["web"]})).managed(&["testers", "web"]);
+    let edit = remove_managed_routes(&both, listed.reference(), &listed.wanted()).unwrap();
+    assert_eq!(edit.changed().unwrap().object["spec"], json!({"http": [{"name": "web"}, other]}));
 
     let odd = virtual_service(json!({"http": "x"}));
     let error = remove_managed_routes(&odd, setup.reference(), &setup.wanted()).unwrap_err();

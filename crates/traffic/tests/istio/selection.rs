@@ -173,6 +173,10 @@ fn a_tls_or_tcp_route_of_somebody_else_is_left_alone() {
     let setup = Setup::hosts(json!({})).weight(10);
     let before = json!({"http": [named("a", 100, 0)], "tcp": [foreign]});
     assert_eq!(setup.after(before), json!({"http": [named("a", 90, 10)], "tcp": [foreign]}));
+    // Asked for, it is meant.
+    let asked = Setup::hosts(json!({"tcpRoutes": [{"port": 9}]}));
+    let error = asked.error(json!({"http": [named("a", 100, 0)], "tcp": [foreign]}));
+    assert_eq!(error, "Canary Service 'shop-canary' not found in route");
     // With one of the roles in it, it is meant, and incomplete.
     let half = json!({"match": [{"port": 9}], "route": [to("shop-canary", 100)]});
     let error = setup.error(json!({"http": [named("a", 100, 0)], "tcp": [half]}));

@@ -153,6 +153,7 @@ fn one_experiment_is_added_and_one_without_weight_is_not() {
 #[test]
 fn an_experiment_without_service_or_hash_is_never_written() {
     let setup = Setup::hosts(json!({})).weight(10).experiment("", "h1", 20).experiment("shop-x", "", 20);
+    let setup = setup.experiment("shop-canary", "h2", 20).experiment(".x", "h3", 20);
     assert_eq!(setup.after(http(pair(100, 0))), http(pair(90, 10)));
 }
 
