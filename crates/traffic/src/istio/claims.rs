@@ -68,7 +68,7 @@ pub fn contests(object: &Value, claims: &[Claim<'_>]) -> Vec<Contest> {
     let mut routes: BTreeMap<(Protocol, usize), BTreeSet<&str>> = BTreeMap::new();
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for claim in claims {
-        for name in claim.routing.managed_routes.iter().chain(&claim.routing.step_routes) {
+        for name in claim.routing.managed_routes.iter().chain(claim.routing.step_routes.keys()) {
             names.entry(name).or_default().insert(claim.rollout);
         }
         let Ok(selection) = claim.routing.selector(claim.reference).select_all(spec) else { continue };

@@ -8,6 +8,7 @@ use tidegate_api::rollout::{
 };
 use tidegate_api::wire::{Items, Text};
 
+use super::edit::ManagedKind;
 use super::error::RouterError;
 use super::names::Services;
 use super::routes::Selector;
@@ -21,17 +22,20 @@ pub struct Routing<'a> {
     pub destination_rule: Option<&'a IstioDestinationRule>,
     /// `managedRoutes`: names of routes that steps write, the first takes precedence.
     pub managed_routes: Vec<&'a str>,
-    /// Names that header and mirror steps use; removed with the managed ones.
-    pub step_routes: BTreeSet<&'a str>,
+    /// Names that header and mirror steps use, and for which of the two; removed with the managed ones.
+    pub step_routes: BTreeMap<&'a str, ManagedKind>,
 }
 
 impl<'a> Routing<'a> {
     /// Reads it from a canary strategy; without Istio there is nothing to select and every edit is an error.
     pub fn of(canary: &'a CanaryStrategy, status: Option<&CanaryStatus>) -> Self {
         let routing = canary.traffic_routing.as_ref();
-        let header = |step: &'a tidegate_api::rollout::CanaryStep| Some(step.set_header_route.as_ref()?.name.text());
-        let mirror = |step: &'a tidegate_api::rollout::CanaryStep| Some(step.set_mirror_route.as_ref()?.name.text());
-        let named = canary.steps.items().iter().flat_map(|step| [header(step), mirror(step)]).flatten();
+        let mut step_routes = BTreeMap::new();
+        for step in canary.steps.items() {
+            let header = step.set_header_route.as_ref().map(|step| (step.name.text(), ManagedKind::Header));
+            let mirror = step.set_mirror_route.as_ref().map(|step| (step.name.text(), ManagedKind::Mirror));
+            step_routes.extend(header.into_iter().chain(mirror).filter(|(name, _)| !name.is_empty()));
+        }
         Self {
             services: Services::of(canary, status),
             destination_rule: routing.and_then(|r| r.istio.as_ref()?.destination_rule.as_ref()),
@@ -41,7 +45,7 @@ impl<'a> Routing<'a> {
                 .map(|route| route.name.text())
                 .filter(|name| !name.is_empty())
                 .collect(),
-            step_routes: named.filter(|name| !name.is_empty()).collect(),
+            step_routes,
         }
     }
 
@@ -162,7 +166,7 @@ impl<'a> Desired<'a> {
     /// Whether a route of this name is written and removed by the controller.
     pub(super) fn owns(&self, name: &str) -> bool {
         self.routing.managed_routes.contains(&name)
-            || self.routing.step_routes.contains(name)
+            || self.routing.step_routes.contains_key(name)
             || self.routes.as_ref().is_some_and(|routes| routes.contains_key(name))
     }
 

@@ -63,7 +63,9 @@ pub fn edit_destination_rule(
             written.push(Written::Subset { name: service.to_owned(), before: None, after });
         }
     }
-    if managed_by(object) != Some(rollout) {
+    // As long as no pods are there, a rule of the user's stays untouched.
+    let is_claimed = wanted.canary.is_some() || wanted.stable.is_some() || running(wanted).next().is_some();
+    if is_claimed && managed_by(object) != Some(rollout) {
         let annotations = map_in(&mut edited, &["metadata", "annotations"], &name)?;
         annotations.insert(annotations::MANAGED_BY.to_owned(), json!(rollout));
         written.push(Written::ManagedBy(Some(rollout.to_owned())));

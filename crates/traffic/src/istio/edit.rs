@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::desired::Desired;
 use super::routes::Protocol;
 
 /// What is to be written.
@@ -121,8 +122,8 @@ impl fmt::Display for Written {
 impl Change {
     /// Messages of the events `Updated VirtualService`, in the order the original sends them.
     ///
-    /// `weight` is the desired one; `removes_all` when no managed route is wanted at all.
-    pub fn messages(&self, virtual_service: &str, weight: i32, removes_all: bool) -> Vec<String> {
+    /// `virtual_service` is the name without namespace.
+    pub fn messages(&self, virtual_service: &str, wanted: &Desired<'_>) -> Vec<String> {
         let mut messages = Vec::new();
         let mut say = |text: String| {
             let message = format!("VirtualService `{virtual_service}` {text}");
@@ -132,13 +133,13 @@ impl Change {
         };
         for written in &self.written {
             match written {
-                Written::Removed(..) if removes_all => say("removed all managed routes.".to_owned()),
+                Written::Removed(..) if wanted.routes.is_none() => say("removed all managed routes.".to_owned()),
                 Written::Put(kind, name) | Written::Removed(kind, name) => say(format!("set {} '{name}'", kind.name())),
                 _ => {}
             }
         }
         if self.written.iter().any(|written| matches!(written, Written::Weight { .. } | Written::Ordered)) {
-            say(format!("set to desiredWeight '{weight}'"));
+            say(format!("set to desiredWeight '{}'", wanted.weight));
         }
         messages
     }

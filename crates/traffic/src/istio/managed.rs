@@ -60,8 +60,11 @@ impl ManagedRoute {
     }
 }
 
-/// Whether an entry of `spec.http` is a mirror route.
-pub(super) fn kind_of(entry: &Value) -> ManagedKind {
+/// Whether an entry of `spec.http` is a mirror route: what a step says of its name or, without one, its fields.
+pub(super) fn kind_of(name: &str, entry: &Value, wanted: &Desired<'_>) -> ManagedKind {
+    if let Some(kind) = wanted.routing.step_routes.get(name) {
+        return *kind;
+    }
     let has = |field: &str| entry.get(field).is_some_and(|value| !value.is_null());
     if has("mirror") { ManagedKind::Mirror } else { ManagedKind::Header }
 }

@@ -101,9 +101,8 @@ fn manage(
             ordered.extend(built);
         }
     }
-    let gone = owned.iter().map(|(_, entry)| (kind_of(entry), name_of(entry).unwrap_or_default()));
-    let gone = gone.filter(|(_, name)| !routes.iter().any(|(wanted, _)| wanted == name));
-    written.extend(gone.map(|(kind, name)| Written::Removed(kind, name.to_owned())));
+    let gone = owned.iter().filter(|(_, entry)| !routes.iter().any(|(name, _)| name_of(entry) == Some(*name)));
+    written.extend(gone.map(|(_, entry)| removed(entry, wanted)));
     ordered.extend(kept.into_iter().map(|(_, entry)| entry.clone()));
     // Routes of other Rollouts may stand before ours; moving them aside would make two controllers take turns. What
     // counts is the order among ours, and that requests come past them before they reach the weighted routes.
@@ -168,13 +167,17 @@ pub fn remove_managed_routes(
         return Ok(Edit::Unchanged);
     }
     let kept = Value::Array(kept.into_iter().cloned().collect());
-    let removed = |entry: &&Value| Written::Removed(kind_of(entry), name_of(entry).unwrap_or_default().to_owned());
-    let written = owned.iter().map(removed).collect();
+    let written = owned.iter().map(|entry| removed(entry, wanted)).collect();
     let mut object = object.clone();
     if let Some(fields) = object.get_mut("spec").and_then(Value::as_object_mut) {
         fields.insert(Protocol::Http.field().to_owned(), kept);
     }
     Ok(Edit::of(object, written))
+}
+
+fn removed(entry: &Value, wanted: &Desired<'_>) -> Written {
+    let name = name_of(entry).unwrap_or_default();
+    Written::Removed(kind_of(name, entry, wanted), name.to_owned())
 }
 
 fn name_of(entry: &Value) -> Option<&str> {

@@ -80,6 +80,8 @@ fn a_subset_whose_pods_are_not_there_yet_keeps_its_hash() {
     let wanted = Hashes { canary: None, ..hashes("", "2") };
     assert_eq!(after(&managed(subsets("1", "1")), &wanted), managed(subsets("1", "2")));
     let both = Hashes::default();
+    let untouched = object(Value::Null, json!([{"name": "stable"}, {"name": "canary"}]));
+    assert_eq!(edit_destination_rule(&untouched, &rule(), "shop", &both).unwrap(), Edit::Unchanged);
     assert_eq!(edit_destination_rule(&managed(subsets("1", "1")), &rule(), "shop", &both).unwrap(), Edit::Unchanged);
 }
 

@@ -1,7 +1,7 @@
 //! Header and mirror routes: section 6.
 
 use serde_json::{Value, json};
-use tidegate_traffic::istio::{Edit, ManagedForm, Written, edit_virtual_service, remove_managed_routes};
+use tidegate_traffic::istio::{Edit, ManagedForm, ManagedKind, Written, edit_virtual_service, remove_managed_routes};
 
 use crate::setup::{Setup, pair, subset_pair, to, virtual_service};
 
@@ -30,6 +30,15 @@ fn a_header_route_sends_everything_to_the_canary_and_stands_first() {
         "route": [to("shop-canary", 100)],
     });
     assert_eq!(after, json!({"http": [route, web(100, 0)]}));
+}
+
+#[test]
+fn a_header_route_counts_in_parts_of_the_total_too() {
+    let mut setup = Setup::hosts(json!({})).weight(235).managed(&["testers"]).header("testers", testers());
+    setup.total = 1000;
+    let after = setup.after(json!({"http": [web(1000, 0)]}));
+    assert_eq!(after["http"][0]["route"], json!([to("shop-canary", 1000)]));
+    assert_eq!(after["http"][1], web(765, 235));
 }
 
 #[test]
@@ -316,7 +325,7 @@ fn one_of_three_is_removed_and_the_others_stay() {
     let edit = two.edit(&virtual_service(three)).unwrap();
     let change = edit.changed().unwrap();
     assert_eq!(names(&change.object["spec"]), ["a", "c", "web"]);
-    assert_eq!(change.messages("shop", 0, false), ["VirtualService `shop` set mirrorRoute 'b'"]);
+    assert_eq!(change.messages("shop", &two.wanted()), ["VirtualService `shop` set mirrorRoute 'b'"]);
 }
 
 #[test]
@@ -333,7 +342,7 @@ fn at_the_end_and_on_abort_all_go_and_the_users_routes_stay_as_they_are() {
     assert_eq!(change.object["spec"], json!({"http": [web(100, 0), user]}));
     let wanted =
         ["VirtualService `shop` removed all managed routes.", "VirtualService `shop` set to desiredWeight '0'"];
-    assert_eq!(change.messages("shop", 0, true), wanted);
+    assert_eq!(change.messages("shop", &aborted.wanted()), wanted);
 }
 
 #[test]
@@ -343,6 +352,10 @@ fn routes_that_only_steps_name_are_removed_too() {
         serde_json::from_value(json!([{"setHeaderRoute": testers()}, {"setMirrorRoute": shadow()}])).unwrap();
     let before = json!({"http": [{"name": "testers"}, {"name": "shadow", "mirror": {"host": "x"}}, web(100, 0)]});
     assert_eq!(setup.after(before), json!({"http": [web(100, 0)]}));
+    // A header route made from one that has copies is still a header route.
+    let copied = json!({"http": [{"name": "testers", "mirror": {"host": "audit"}}, web(100, 0)]});
+    let edit = setup.edit(&virtual_service(copied)).unwrap();
+    assert_eq!(edit.changed().unwrap().written, [Written::Removed(ManagedKind::Header, "testers".to_owned())]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use proptest::prelude::{ProptestConfig, any, proptest};
 use serde_json::{Value, json};
 use tidegate_api::rollout::IstioDestinationRule;
+use tidegate_traffic::istio::routes::Protocol;
 use tidegate_traffic::istio::{
     Edit, Experiment, Hashes, Read, edit_destination_rule, read_back, release_destination_rule, remove_managed_routes,
     warnings,
@@ -67,6 +68,16 @@ fn assert_is_valid(setup: &Setup, object: &Value) {
     for route in &seen.routes {
         assert!(route.total > 0, "{route:?} in {object}");
     }
+    let selector = setup.wanted().routing.selector(setup.reference());
+    let selection = selector.select_all(&object["spec"]).unwrap();
+    for protocol in Protocol::ALL {
+        let routes = entries(object, protocol.field());
+        for entry in selection.of(protocol).iter().flat_map(|index| destinations(&routes[*index])) {
+            assert!(!entry["destination"]["host"].as_str().unwrap().is_empty(), "{object}");
+            let weight = entry["weight"].as_f64().or(entry["weight"].is_null().then_some(0.0)).unwrap();
+            assert!((0.0..=f64::from(i32::MAX)).contains(&weight) && weight.fract() == 0.0, "{object}");
+        }
+    }
     let is_wanted = |route: &&Value| {
         let name = route["name"].as_str().unwrap_or_default();
         setup.routes.as_ref().is_some_and(|routes| routes.contains_key(name))
@@ -80,7 +91,7 @@ fn assert_is_valid(setup: &Setup, object: &Value) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_object_gives_a_valid_one_or_a_clear_error(seed in any::<u64>()) {

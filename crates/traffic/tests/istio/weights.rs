@@ -201,7 +201,7 @@ fn what_was_written_can_be_told() {
         lines,
         ["HTTP route spec.http[0]: shop-stable 100 -> 80", "HTTP route spec.http[0]: shop-canary 0 -> 20"]
     );
-    assert_eq!(change.messages("shop", 20, true), ["VirtualService `shop` set to desiredWeight '20'"]);
+    assert_eq!(change.messages("shop", &setup.wanted()), ["VirtualService `shop` set to desiredWeight '20'"]);
     assert_eq!(change.object["metadata"]["resourceVersion"], "7");
 }
 
