@@ -242,6 +242,24 @@ fn routes_must_be_there_and_hold_both_roles() {
             vec!["Istio VirtualService has invalid HTTP routes. Error: Canary Service 'canary' not found in route".to_owned()],
         ),
         (
+            one(json!({"routes": ["gone"]})),
+            json!({"http": [], "tcp": [{"route": good}]}),
+            vec!["Istio VirtualService has invalid HTTP routes. Error: HTTP Route 'gone' is not found in the defined Virtual Service.".to_owned()],
+        ),
+        // Routes of another protocol that name neither role are somebody else's, unless they are all there is.
+        (one(json!({})), json!({"http": [{"route": good}], "tcp": [{"route": route(["a", "b"])}], "tls": []}), vec![]),
+        (
+            one(json!({})),
+            json!({"http": [{"route": good}], "tcp": [{"route": route(["stable", "b"])}]}),
+            vec!["Istio VirtualService has invalid TCP routes. Error: Canary Service 'canary' not found in route".to_owned()],
+        ),
+        (one(json!({})), json!({"http": [{"route": good}], "tls": ["text"]}), vec!["Unable to get TLS routes for Istio VirtualService".to_owned()]),
+        (
+            one(json!({})),
+            json!({"tcp": [{"route": route(["a", "b"])}]}),
+            vec!["Istio VirtualService has invalid TCP routes. Error: Canary Service 'canary' not found in route".to_owned()],
+        ),
+        (
             one(json!({"tlsRoutes": [{"port": 443, "sniHosts": ["a", "b"]}]})),
             json!({"tls": [{"match": [{"port": 443, "sniHosts": ["b"]}, {"port": 443, "sniHosts": ["a"]}], "route": good}]}),
             vec![],

@@ -7,9 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tidegate_api::raw::Raw;
-use tidegate_api::rollout::{CanaryStrategy, Rollout};
+use tidegate_api::rollout::{CanaryStrategy, IstioTrafficRouting, Rollout, RolloutTrafficRouting};
 use tidegate_engine::counts::{self, SetSize, Situation, Weights};
 use tidegate_engine::phase::{self, TemplateSource};
+use tidegate_traffic::istio::{Desired, Edit, Routing, edit_virtual_service};
 
 /// One line of a vector file: fields by name, as raw JSON, because some hashes depend on the very text.
 pub(crate) type Row = BTreeMap<String, Box<RawValue>>;
@@ -27,11 +28,19 @@ pub enum Table {
     Phase,
     /// Sizes, weights and a strategy; `want`, `desiredWeight`.
     CanaryReplicas,
+    /// A VirtualService and the weight it should have; `after`, `writes` and, if it failed, `error`.
+    IstioSetWeight,
 }
 
 /// Every kind we answer.
-pub(crate) const TABLES: [Table; 5] =
-    [Table::PodTemplateHash, Table::StepHash, Table::Validation, Table::Phase, Table::CanaryReplicas];
+pub(crate) const TABLES: [Table; 6] = [
+    Table::PodTemplateHash,
+    Table::StepHash,
+    Table::Validation,
+    Table::Phase,
+    Table::CanaryReplicas,
+    Table::IstioSetWeight,
+];
 
 impl Table {
     /// The name reports print.
@@ -42,6 +51,7 @@ impl Table {
             Self::Validation => "validation",
             Self::Phase => "phase",
             Self::CanaryReplicas => "canary replicas",
+            Self::IstioSetWeight => "Istio weights",
         }
     }
 
@@ -52,6 +62,15 @@ impl Table {
             Self::Validation => &["errors"],
             Self::Phase => &["phase", "message", "calculated"],
             Self::CanaryReplicas => &["want", "desiredWeight"],
+            Self::IstioSetWeight => &["after", "writes"],
+        }
+    }
+
+    /// Fields that are part of the answer where the original gives them.
+    fn further_answers(self) -> &'static [&'static str] {
+        match self {
+            Self::IstioSetWeight => &["error"],
+            _ => &[],
         }
     }
 
@@ -72,12 +91,15 @@ impl Table {
                 "oldRS",
                 "currentWeights",
             ],
+            Self::IstioSetWeight => &["before", "istio", "stableService", "canaryService", "desiredWeight"],
         }
     }
 
     /// Whether a row is one of this kind: its fields are exactly input and answer.
     pub(crate) fn fits(self, row: &Row) -> bool {
-        let known = |name: &str| self.inputs().contains(&name) || self.answers().contains(&name);
+        let known = |name: &str| {
+            [self.inputs(), self.answers(), self.further_answers()].iter().any(|fields| fields.contains(&name))
+        };
         row.contains_key(self.inputs()[0])
             && self.answers().iter().all(|name| row.contains_key(*name))
             && row.keys().all(|name| known(name))
@@ -85,7 +107,8 @@ impl Table {
 
     /// The original's answer.
     pub(crate) fn recorded(self, row: &Row) -> Value {
-        let answers = self.answers().iter().filter_map(|name| Some(((*name).to_owned(), parse(row.get(*name)?).ok()?)));
+        let names = self.answers().iter().chain(self.further_answers());
+        let answers = names.filter_map(|name| Some(((*name).to_owned(), parse(row.get(*name)?).ok()?)));
         Value::Object(answers.collect())
     }
 
@@ -119,6 +142,10 @@ impl Table {
             Self::CanaryReplicas => {
                 let sizes: Sizes = parse(&whole(row))?;
                 Ok(sizes.answer())
+            }
+            Self::IstioSetWeight => {
+                let weight: SetWeight = parse(&whole(row))?;
+                weight.answer()
             }
         }
     }
@@ -160,6 +187,37 @@ impl Sizes {
         let want = if is_routed { counts::routed_target(&at, weights) } else { counts::next_basic(&at) };
         let weight = if is_routed { counts::routed_desired_weight(&at) } else { at.step_weight() };
         json!({"want": {"canary": want.canary, "stable": want.stable}, "desiredWeight": weight})
+    }
+}
+
+/// A row of the table of Istio weights.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SetWeight {
+    before: Value,
+    istio: IstioTrafficRouting,
+    stable_service: String,
+    canary_service: String,
+    desired_weight: i32,
+}
+
+impl SetWeight {
+    fn answer(&self) -> Result<Value, String> {
+        let routing = RolloutTrafficRouting { istio: Some(self.istio.clone()), ..RolloutTrafficRouting::default() };
+        let canary = CanaryStrategy {
+            stable_service: Some(self.stable_service.clone()),
+            canary_service: Some(self.canary_service.clone()),
+            traffic_routing: Some(routing),
+            ..CanaryStrategy::default()
+        };
+        let reference = self.istio.virtual_service.as_ref().ok_or("no virtualService")?;
+        let wanted = Desired::idle(Routing::of(&canary, None), 100).with_weight(self.desired_weight);
+        let object = json!({"metadata": {"namespace": "default", "name": "vsvc"}, "spec": self.before});
+        Ok(match edit_virtual_service(&object, reference, &wanted) {
+            Ok(Edit::Unchanged) => json!({"after": self.before, "writes": 0}),
+            Ok(Edit::Changed(change)) => json!({"after": change.object["spec"], "writes": 1}),
+            Err(error) => json!({"after": self.before, "writes": 0, "error": error.to_string()}),
+        })
     }
 }
 

@@ -23,6 +23,12 @@ impl VirtualServiceName {
             None => Self { namespace: rollout_namespace.to_owned(), name: short.to_owned() },
         }
     }
+
+    /// Where else to look when nothing is found: names may have dots themselves.
+    pub fn dotted(reference: &str, rollout_namespace: &str) -> Option<Self> {
+        let has_dot = reference.contains('.');
+        has_dot.then(|| Self { namespace: rollout_namespace.to_owned(), name: reference.to_owned() })
+    }
 }
 
 /// The Service a host stands for: the text before the first dot. Empty when there is none.
@@ -74,6 +80,13 @@ mod tests {
             let wanted = VirtualServiceName { namespace: namespace.to_owned(), name: name.to_owned() };
             assert_eq!(VirtualServiceName::parse(reference, "default"), wanted, "{reference}");
         }
+    }
+
+    #[test]
+    fn a_name_with_dots_may_also_be_one_of_the_own_namespace() {
+        let dotted = VirtualServiceName { namespace: "default".to_owned(), name: "shop.v2".to_owned() };
+        assert_eq!(VirtualServiceName::dotted("shop.v2", "default"), Some(dotted));
+        assert_eq!(VirtualServiceName::dotted("shop", "default"), None);
     }
 
     #[test]

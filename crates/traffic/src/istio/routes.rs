@@ -1,6 +1,6 @@
 //! Which routes of a VirtualService a Rollout weights.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tidegate_api::rollout::{IstioDestinationRule, IstioVirtualService};
@@ -32,6 +32,11 @@ impl Protocol {
         }
     }
 
+    /// The list of its routes in the spec of a VirtualService; none when absent, empty or no list.
+    pub fn list(self, spec: &Value) -> Option<&Vec<Value>> {
+        spec.get(self.field())?.as_array().filter(|routes| !routes.is_empty())
+    }
+
     /// The name error texts use.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +47,7 @@ impl Protocol {
     }
 
     /// The field of the Rollout that selects routes.
-    fn selector_field(self) -> &'static str {
+    pub(super) fn selector_field(self) -> &'static str {
         match self {
             Self::Http => "routes",
             Self::Tls => "tlsRoutes",
@@ -79,6 +84,19 @@ pub enum RouteError {
     },
 }
 
+/// The routes to weight, as indexes into the lists of a VirtualService.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    indexes: BTreeMap<Protocol, Vec<usize>>,
+}
+
+impl Selection {
+    /// Those of one protocol, ascending, each once.
+    pub fn of(&self, protocol: Protocol) -> &[usize] {
+        self.indexes.get(&protocol).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// What is needed of a Rollout to select and check routes.
 #[derive(Clone, Debug)]
 pub struct Selector<'a> {
@@ -104,15 +122,61 @@ impl Selector<'_> {
         for index in &selected {
             self.check_roles(&routes[*index])?;
         }
-        let omitted = match protocol {
-            Protocol::Http => self.virtual_service.routes.items().is_empty(),
-            Protocol::Tls => self.virtual_service.tls_routes.items().is_empty(),
-            Protocol::Tcp => self.virtual_service.tcp_routes.items().is_empty(),
-        };
-        if omitted && self.candidates(protocol, routes).len() > 1 {
+        if self.is_omitted(protocol) && self.candidates(protocol, routes).len() > 1 {
             return Err(RouteError::NotExactlyOne(protocol));
         }
         Ok(selected.into_iter().collect())
+    }
+
+    /// Indexes of all routes to weight; the first error, in the order HTTP, TLS, TCP, ends it.
+    pub fn select_all(&self, spec: &Value) -> Result<Selection, RouteError> {
+        let mut selection = Selection::default();
+        for protocol in Protocol::ALL {
+            if !self.skips(protocol, spec) {
+                let routes = spec[protocol.field()].as_array().map(Vec::as_slice).unwrap_or_default();
+                selection.indexes.insert(protocol, self.select(protocol, routes)?);
+            }
+        }
+        if selection.indexes.values().all(Vec::is_empty) {
+            // Nothing to weight must never pass in silence.
+            return Err(RouteError::NotExactlyOne(Protocol::Http));
+        }
+        Ok(selection)
+    }
+
+    /// Whether nothing of a protocol is looked at: there is no list, an empty one nobody asks for, or it is left alone.
+    pub fn skips(&self, protocol: Protocol, spec: &Value) -> bool {
+        match spec[protocol.field()].as_array() {
+            None => true,
+            Some(routes) if routes.is_empty() => protocol != Protocol::Http || self.is_omitted(protocol),
+            Some(_) => self.leaves_alone(protocol, spec),
+        }
+    }
+
+    /// Whether the routes of a protocol are somebody else's: none was asked for, none names stable or canary, and
+    /// another protocol has routes to weight.
+    fn leaves_alone(&self, protocol: Protocol, spec: &Value) -> bool {
+        if protocol == Protocol::Http || !self.is_omitted(protocol) {
+            return false;
+        }
+        let routes = protocol.list(spec).map(Vec::as_slice).unwrap_or_default();
+        let (_, wanted) = self.roles();
+        if routes.iter().any(|route| wanted.iter().any(|(_, name)| self.holds(route, name))) {
+            return false;
+        }
+        let is_selected = |other: &Protocol| {
+            let routes = other.list(spec).map(Vec::as_slice).unwrap_or_default();
+            self.select(*other, routes).is_ok_and(|found| !found.is_empty())
+        };
+        Protocol::ALL.iter().filter(|other| **other != protocol).any(is_selected)
+    }
+
+    fn is_omitted(&self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Http => self.virtual_service.routes.items().is_empty(),
+            Protocol::Tls => self.virtual_service.tls_routes.items().is_empty(),
+            Protocol::Tcp => self.virtual_service.tcp_routes.items().is_empty(),
+        }
     }
 
     /// Routes that could be meant when none is asked for: managed ones are ours, not the user's.
@@ -165,31 +229,41 @@ impl Selector<'_> {
         Ok(selected)
     }
 
-    fn check_roles(&self, route: &Value) -> Result<(), RouteError> {
-        let destinations: Vec<&Value> =
-            route["route"].as_array().into_iter().flatten().map(|entry| &entry["destination"]).collect();
-        let (kind, wanted) = match self.destination_rule {
+    /// What destinations are told by, and the two roles with their names.
+    fn roles(&self) -> (&'static str, [(&'static str, &str); 2]) {
+        match self.destination_rule {
             Some(rule) => (
                 "DestinationRule subset",
                 [("Canary", rule.canary_subset_name.text()), ("Stable", rule.stable_subset_name.text())],
             ),
             None => ("Service", [("Canary", self.services.canary), ("Stable", self.services.stable)]),
-        };
-        for (role, name) in wanted {
-            let holds = |destination: &&Value| match self.destination_rule {
-                Some(_) => destination["subset"].as_str() == Some(name),
-                None => short_host(destination["host"].as_str().unwrap_or_default()) == name && !name.is_empty(),
-            };
-            if !destinations.iter().any(holds) {
-                return Err(RouteError::RoleNotFound { role, kind, name: name.to_owned() });
-            }
         }
-        Ok(())
+    }
+
+    fn check_roles(&self, route: &Value) -> Result<(), RouteError> {
+        let (kind, wanted) = self.roles();
+        match wanted.into_iter().find(|(_, name)| !self.holds(route, name)) {
+            Some((role, name)) => Err(RouteError::RoleNotFound { role, kind, name: name.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a route has a destination with that Service or subset. One without a host counts for nothing.
+    fn holds(&self, route: &Value, name: &str) -> bool {
+        let mut destinations = route["route"].as_array().into_iter().flatten().map(|entry| &entry["destination"]);
+        destinations.any(|destination| {
+            let host = destination["host"].as_str().unwrap_or_default();
+            let told_by = match self.destination_rule {
+                Some(_) => destination["subset"].as_str().unwrap_or_default(),
+                None => short_host(host),
+            };
+            !host.is_empty() && !name.is_empty() && told_by == name
+        })
     }
 }
 
 /// The one port of all matches; `None` when they differ. An absent port is 0.
-fn port_of(route: &Value) -> Option<i64> {
+pub(super) fn port_of(route: &Value) -> Option<i64> {
     let matches = route["match"].as_array().into_iter().flatten();
     let ports: BTreeSet<i64> = matches.map(|item| item["port"].as_i64().unwrap_or(0)).collect();
     match ports.len() {
@@ -199,7 +273,7 @@ fn port_of(route: &Value) -> Option<i64> {
     }
 }
 
-fn sni_hosts(route: &Value) -> BTreeSet<&str> {
+pub(super) fn sni_hosts(route: &Value) -> BTreeSet<&str> {
     let matches = route["match"].as_array().into_iter().flatten();
     matches.flat_map(|item| item["sniHosts"].as_array().into_iter().flatten()).filter_map(Value::as_str).collect()
 }

@@ -82,11 +82,11 @@ fn problems(selector: &Selector<'_>, spec: &Value) -> Vec<String> {
     for protocol in Protocol::ALL {
         let Some(routes) = spec[protocol.field()].as_array() else { continue };
         present = true;
-        if routes.is_empty() {
-            continue;
-        }
         if !routes.iter().all(Value::is_object) {
             problems.push(format!("Unable to get {} routes for Istio VirtualService", protocol.name()));
+            continue;
+        }
+        if selector.skips(protocol, spec) {
             continue;
         }
         match selector.select(protocol, routes) {
