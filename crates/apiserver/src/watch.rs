@@ -284,9 +284,6 @@ impl Watch {
 
     fn arrive(&self, event: &Event) -> Bytes {
         self.shared.observer.delivered(&self.delivery(event), Fate::Arrived);
-        if self.view.is_plain(&self.resource) {
-            return line(event.kind, &event.object);
-        }
         line(event.kind, &self.view.shape(&self.resource, &event.object))
     }
 

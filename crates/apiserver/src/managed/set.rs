@@ -17,6 +17,32 @@ impl FieldSet {
         !self.member && self.below.values().all(Self::is_empty)
     }
 
+    /// Whether a place that `fieldsV1` has written is in the set itself.
+    pub(crate) fn is_member(place: &Value) -> bool {
+        place.get(".").is_some() || !Self::names_any(place)
+    }
+
+    /// Whether there is anything in what `fieldsV1` has written.
+    pub(crate) fn names_any(fields: &Value) -> bool {
+        fields.as_object().into_iter().flatten().any(|(step, _)| step != ".")
+    }
+
+    /// Whether a field of this set is in the one that `fieldsV1` has written, so that removing it would change that.
+    pub(crate) fn meets(&self, fields: &Value) -> bool {
+        let at = |step: &String| fields.get(step).filter(|_| step != ".");
+        self.below
+            .iter()
+            .any(|(step, set)| at(step).is_some_and(|place| set.member && Self::is_member(place) || set.meets(place)))
+    }
+
+    /// Whether all fields of this set are in the one that `fieldsV1` has written.
+    pub(crate) fn is_within(&self, fields: &Value) -> bool {
+        self.below.iter().all(|(step, set)| match fields.get(step).filter(|_| step != ".") {
+            Some(place) => (!set.member || Self::is_member(place)) && set.is_within(place),
+            None => set.is_empty(),
+        })
+    }
+
     /// Reads `fieldsV1`.
     pub(crate) fn read(fields: &Value) -> Self {
         let below = fields.as_object().into_iter().flatten().filter(|(step, _)| *step != ".");
