@@ -5,6 +5,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// Simulated worlds mostly make and drop small pieces of JSON: with the system's allocator they take half as long again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs fault schedules over canaries and blue-green Rollouts; each seed gives one history.
 #[derive(Parser)]
 struct Arguments {

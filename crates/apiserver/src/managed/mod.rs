@@ -277,7 +277,10 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     let is_bookkeeping = |key: &str| matches!(key, "resourceVersion" | "managedFields");
     same_but_for(one, other, |key| key == "metadata")
         && match (one.get("metadata"), other.get("metadata")) {
-            (Some(one), Some(other)) => same_but_for(one, other, is_bookkeeping) && managers(one) == managers(other),
+            (Some(one), Some(other)) => {
+                same_but_for(one, other, is_bookkeeping)
+                    && (one.get("managedFields") == other.get("managedFields") || managers(one) == managers(other))
+            }
             (one, other) => one == other,
         }
 }
