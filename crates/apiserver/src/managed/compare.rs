@@ -75,8 +75,16 @@ impl Walk {
     fn maps(self, old: &Value, new: &Value, name: &str, changes: &mut Changes) {
         let empty = Map::new();
         let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+        // Two states of an object have nearly the same fields, so the next one is usually the one that is looked for.
+        let mut olds = old.iter();
         for (key, value) in new {
-            let before = old.get(key);
+            let before = match olds.clone().next() {
+                Some((next, before)) if next == key => {
+                    olds.next();
+                    Some(before)
+                }
+                _ => old.get(key),
+            };
             self.place(|| format!("f:{key}"), name, key, before, Some(value), changes);
         }
         for (key, value) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {

@@ -86,7 +86,7 @@ pub(crate) fn update(
     };
     let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
     let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
-    let written = join(resource, entries, &changes, caller, subresource, now);
+    let written = join(resource, entries, changes, caller, subresource, now);
     write(object, written);
 }
 
@@ -171,7 +171,7 @@ fn is_one_empty(entries: &[Value]) -> bool {
 fn join(
     resource: &Resource,
     mut entries: Vec<Value>,
-    changes: &compare::Changes,
+    changes: compare::Changes,
     caller: &Caller,
     subresource: &str,
     now: &str,
@@ -204,21 +204,17 @@ fn take_from(entry: Value, taken: &[&FieldSet], now: &str) -> Option<Value> {
 }
 
 /// Gives the writer what it has set; none if that leaves it without fields.
-fn give(entry: Value, changes: &compare::Changes, now: &str) -> Option<Value> {
-    let mut set = changes.set.clone();
+fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
+    let compare::Changes { mut set, removed } = changes;
     forget_kept(&mut set);
-    let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
-    if !changes.removed.meets(written) && set.is_within(written) && !holds_kept(written) {
+    let Some(written) = entry.get("fieldsV1") else { return finish(entry, &set, Some(now)) };
+    if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
         return FieldSet::names_any(written).then_some(entry);
     }
-    let before = FieldSet::read(written);
-    let mut fields = before.clone();
-    fields.remove(&changes.removed);
+    let mut fields = FieldSet::read(written);
+    fields.remove(&removed);
     fields.add(&set);
     forget_kept(&mut fields);
-    if entry.get("fieldsV1").is_some() && fields == before {
-        return FieldSet::names_any(written).then_some(entry);
-    }
     finish(entry, &fields, Some(now))
 }
 
