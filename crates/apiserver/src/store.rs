@@ -362,4 +362,33 @@ mod tests {
         assert!(store.dependents("boss").is_empty());
         assert_eq!(store.find_uid("1"), Some(&key));
     }
+
+    #[test]
+    fn the_text_of_a_change_is_written_once_and_dropped_when_it_is_old() {
+        let mut store = Store::new(10_000);
+        let before = store.revision();
+        let first = store.put(&Key::new("pods", "n", "a"), object("a", "1"));
+        let text = store.text(&first, before);
+        assert_eq!(text, write(&first));
+        assert_eq!(store.text(&first, before).as_ptr(), text.as_ptr());
+
+        for i in 0..TEXTS_KEPT {
+            store.put(&Key::new("pods", "n", "b"), object("b", &i.to_string()));
+        }
+        let later = store.text(&first, before);
+        assert_eq!(later, text);
+        assert_ne!(later.as_ptr(), text.as_ptr());
+    }
+
+    #[test]
+    fn an_object_that_changes_hands_is_found_by_its_new_owner_only() {
+        let owned = |by: &str| json!({"metadata": {"name": "a", "uid": "1", "ownerReferences": [{"uid": by}]}});
+        let (mut store, key) = (Store::new(100), Key::new("pods", "n", "a"));
+        store.put(&key, owned("x"));
+        store.put(&key, owned("x"));
+        assert_eq!(store.dependents("x"), std::slice::from_ref(&key));
+        store.put(&key, owned("y"));
+        assert!(store.dependents("x").is_empty());
+        assert_eq!(store.dependents("y"), [key]);
+    }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tidegate_sim::scenarios;
 
-/// Simulated worlds mostly make and drop small pieces of JSON: with the system's allocator they take half as long again.
+/// Simulated worlds mostly make and drop small pieces of JSON: this took a third off the measured hour (release build).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

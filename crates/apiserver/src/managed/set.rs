@@ -88,3 +88,37 @@ impl FieldSet {
         self.below.retain(|_, set| !set.is_empty());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Sets that differ in members, in depth, and in places that are in the set without anything below.
+    fn sets() -> Vec<Value> {
+        vec![
+            json!({}),
+            json!({"f:a": {}}),
+            json!({"f:a": {"f:b": {}}}),
+            json!({"f:a": {".": {}, "f:b": {}}}),
+            json!({"f:a": {"f:b": {"k:{}": {".": {}, "f:c": {}}}}, "f:d": {}}),
+            json!({"f:a": {"f:b": {"k:{}": {"f:c": {}}}}}),
+            json!({"f:d": {}, "f:e": {"f:b": {}}}),
+        ]
+    }
+
+    #[test]
+    fn what_is_told_from_written_fields_is_what_sets_would_say() {
+        for (written, given) in sets().iter().flat_map(|one| sets().into_iter().map(move |other| (one, other))) {
+            let (set, given) = (FieldSet::read(written), FieldSet::read(&given));
+            let mut less = set.clone();
+            less.remove(&given);
+            assert_eq!(given.meets(written), less != set, "{given:?} {written}");
+            let mut more = set.clone();
+            more.add(&given);
+            assert_eq!(given.is_within(written), more == set, "{given:?} {written}");
+            assert_eq!(FieldSet::names_any(written), !set.is_empty(), "{written}");
+        }
+    }
+}
