@@ -14,12 +14,15 @@ pub(crate) struct Document {
 
 /// Reads a document; the error is the text of Go's scanner.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
-    let mut reader = Reader { bytes, next: 0, path: Vec::new(), duplicates: Vec::new() };
+    let mut reader = Reader { bytes, next: 0, depth: 0, duplicates: Vec::new() };
     reader.skip_space();
     let value = reader.value()?;
     reader.skip_space();
     match reader.peek() {
-        None => Ok(Document { value, duplicates: reader.duplicates }),
+        None => {
+            let bare = |path: &String| path.strip_prefix('.').unwrap_or(path).to_owned();
+            Ok(Document { value, duplicates: reader.duplicates.iter().map(bare).collect() })
+        }
         Some(byte) => Err(unexpected(byte, "after top-level value")),
     }
 }
@@ -51,7 +54,9 @@ fn ended() -> String {
 struct Reader<'a> {
     bytes: &'a [u8],
     next: usize,
-    path: Vec<String>,
+    depth: usize,
+    /// Paths from the value that is being read. Who reads what is around it puts its own step in front, so that
+    /// documents without duplicates, nearly all, cost nothing.
     duplicates: Vec<String>,
 }
 
@@ -73,7 +78,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Value, String> {
-        if self.path.len() > DEEPEST {
+        if self.depth > DEEPEST {
             return Err("exceeded max depth".to_owned());
         }
         match self.take()? {
@@ -85,6 +90,21 @@ impl Reader<'_> {
             b'n' => self.literal("null").map(|()| Value::Null),
             byte @ (b'-' | b'0'..=b'9') => self.number(byte),
             byte => Err(unexpected(byte, "looking for beginning of value")),
+        }
+    }
+
+    /// A value inside the current one.
+    fn below(&mut self) -> Result<Value, String> {
+        self.depth += 1;
+        let value = self.value()?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// Puts a step in front of the duplicates that were found since there were `known`.
+    fn prefix(&mut self, known: usize, step: impl Fn() -> String) {
+        for path in self.duplicates.iter_mut().skip(known) {
+            path.insert_str(0, &step());
         }
     }
 
@@ -120,12 +140,12 @@ impl Reader<'_> {
                 byte => return Err(unexpected(byte, "after object key")),
             }
             self.skip_space();
-            self.path.push(if self.path.is_empty() { key.clone() } else { format!(".{key}") });
-            let value = self.value()?;
+            let known = self.duplicates.len();
+            let value = self.below()?;
             if map.contains_key(&key) {
-                self.duplicates.push(self.path.concat());
+                self.duplicates.push(String::new());
             }
-            self.path.pop();
+            self.prefix(known, || format!(".{key}"));
             map.insert(key, value);
             self.skip_space();
             match self.take()? {
@@ -145,9 +165,10 @@ impl Reader<'_> {
         }
         loop {
             self.skip_space();
-            self.path.push(format!("[{}]", items.len()));
-            items.push(self.value()?);
-            self.path.pop();
+            let known = self.duplicates.len();
+            let item = self.below()?;
+            self.prefix(known, || format!("[{}]", items.len()));
+            items.push(item);
             self.skip_space();
             match self.take()? {
                 b',' => {}
@@ -159,7 +180,16 @@ impl Reader<'_> {
 
     /// The rest of a string whose first quote has been read.
     fn string(&mut self) -> Result<String, String> {
-        let mut out = Vec::new();
+        // Up to the first byte that needs a look, which is the quote at the end of nearly all strings.
+        let rest = self.bytes.get(self.next..).unwrap_or_default();
+        let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+        let plain = rest.get(..plain).unwrap_or_default();
+        self.next += plain.len();
+        if self.peek() == Some(b'"') {
+            self.next += 1;
+            return Ok(String::from_utf8_lossy(plain).into_owned());
+        }
+        let mut out = plain.to_vec();
         loop {
             match self.take()? {
                 b'"' => return Ok(String::from_utf8_lossy(&out).into_owned()),
@@ -233,7 +263,7 @@ impl Reader<'_> {
             self.digit("in exponent of numeric literal")?;
             self.digits();
         }
-        let text = String::from_utf8_lossy(&self.bytes[start..self.next]);
+        let text = std::str::from_utf8(&self.bytes[start..self.next]).unwrap_or_default();
         if let Ok(whole) = text.parse::<i64>() {
             return Ok(Value::from(whole));
         }

@@ -88,6 +88,14 @@ pub(crate) fn set_finalizers(object: &mut Value, names: &[String]) {
     set_or_remove(meta_mut(object), "finalizers", value);
 }
 
+/// Whether two objects are the same in all fields that are not left out.
+pub(crate) fn same_but_for(one: &Value, other: &Value, left_out: impl Fn(&str) -> bool) -> bool {
+    let (Value::Object(one), Value::Object(other)) = (one, other) else { return one == other };
+    let counted = |fields: &Map<String, Value>| fields.keys().filter(|key| !left_out(key)).count();
+    counted(one) == counted(other)
+        && one.iter().filter(|(key, _)| !left_out(key)).all(|(key, value)| other.get(key) == Some(value))
+}
+
 /// Bumps `metadata.generation` if the object has one.
 pub(crate) fn bump_generation(object: &mut Value) {
     if let Some(generation) = number(object, &["metadata", "generation"]).filter(|g| *g > 0) {

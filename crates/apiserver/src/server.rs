@@ -242,9 +242,13 @@ impl ApiServer {
             }
             return Ok(answer::json(200, &value));
         }
+        let before = state.store.revision();
         let outcome = act(state, parts, body, target)?;
         gc::collect(state);
         Ok(match outcome {
+            Outcome::Object(code, object) if view.is_plain(&target.resource, &object) => {
+                answer::whole(code, "application/json", state.store.text(&object, before))
+            }
             Outcome::Object(code, object) => answer::json(code, &view.shape(&target.resource, &object)),
             Outcome::Other(code, value) => answer::json(code, &value),
         })

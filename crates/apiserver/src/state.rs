@@ -37,7 +37,9 @@ impl State {
                 "kind": "Namespace", "apiVersion": "v1",
                 "metadata": {"name": name, "uid": state.ids.uid(), "creationTimestamp": state.now()},
             });
-            crate::defaults::apply(&mut state, "namespaces", &mut namespace, None, "");
+            if let Some(resource) = state.registry.get("", "v1", "namespaces") {
+                crate::defaults::apply(&mut state, &resource, &mut namespace, None, "");
+            }
             state.store.put(&Key::new("namespaces", "", name), namespace);
         }
         state

@@ -1,8 +1,9 @@
 //! Objects, one revision counter, and a bounded log of changes from which watches and old lists are served.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -38,6 +39,26 @@ impl Key {
     }
 }
 
+/// How many of the latest changes keep their text. Watchers that keep up, and the writer itself, ask within these.
+const TEXTS_KEPT: usize = 256;
+
+/// The text of an object, written when somebody first wants it and then shared: the writer and every watcher of a
+/// change are sent the same bytes (docs/design/0004-texts-are-written-once.md).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text(Arc<OnceLock<Bytes>>);
+
+impl Text {
+    /// The text of `object`, which must be the one that this text belongs to.
+    pub(crate) fn of(&self, object: &Value) -> Bytes {
+        self.0.get_or_init(|| write(object)).clone()
+    }
+}
+
+/// An object as text. Writing a parsed value into memory cannot fail.
+pub(crate) fn write(object: &Value) -> Bytes {
+    Bytes::from(serde_json::to_vec(object).unwrap_or_default())
+}
+
 /// One change: what was there before, what is there now.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
@@ -47,6 +68,8 @@ pub(crate) struct Change {
     /// The new object; for a removal the last state, with the revision of the removal.
     pub(crate) new: Arc<Value>,
     pub(crate) removed: bool,
+    /// The text of the new object.
+    pub(crate) text: Text,
 }
 
 /// A version older than the log reaches back to.
@@ -173,17 +196,26 @@ impl Store {
         self.revision += 1;
         meta_mut(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         let object = Arc::new(object);
-        let old = self.objects.insert(key.clone(), Arc::clone(&object));
-        if let Some(old) = &old {
-            self.unindex(key, old);
+        let old = match self.objects.get_mut(key) {
+            Some(place) => Some(std::mem::replace(place, Arc::clone(&object))),
+            None => {
+                self.objects.insert(key.clone(), Arc::clone(&object));
+                None
+            }
+        };
+        if old.as_ref().is_none_or(|old| !is_indexed_alike(old, &object)) {
+            if let Some(old) = &old {
+                self.unindex(key, old);
+            }
+            self.index(key, &object);
         }
-        self.index(key, &object);
         self.record(Change {
             revision: self.revision,
             key: key.clone(),
             old,
             new: Arc::clone(&object),
             removed: false,
+            text: Text::default(),
         });
         object
     }
@@ -202,8 +234,15 @@ impl Store {
             old: Some(old),
             new: Arc::clone(&last),
             removed: true,
+            text: Text::default(),
         });
         Some(last)
+    }
+
+    /// The text of an object that was written since a revision, or of any other.
+    pub(crate) fn text(&self, object: &Arc<Value>, since: u64) -> Bytes {
+        let change = self.changes_after(since).find(|change| Arc::ptr_eq(&change.new, object));
+        change.map_or_else(|| write(object), |change| change.text.of(object))
     }
 
     /// Forgets the changes up to a revision, so that older watches get 410.
@@ -223,6 +262,11 @@ impl Store {
     fn record(&mut self, change: Change) {
         self.touched.push_back(change.clone());
         self.log.push_back(change);
+        // Older texts would double what the log weighs.
+        let aged = self.log.len().checked_sub(TEXTS_KEPT + 1);
+        if let Some(change) = aged.and_then(|index| self.log.get_mut(index)) {
+            change.text = Text::default();
+        }
         while self.log.len() > self.log_limit {
             if let Some(oldest) = self.log.pop_front() {
                 self.compacted = oldest.revision;
@@ -250,6 +294,12 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether two states of an object have the same uid and owners, as nearly all changes leave them.
+fn is_indexed_alike(one: &Value, other: &Value) -> bool {
+    const OWNERS: [&str; 2] = ["metadata", "ownerReferences"];
+    uid(one) == uid(other) && list(one, &OWNERS) == list(other, &OWNERS)
 }
 
 /// The start of all keys of a resource, in one namespace or in all.
@@ -311,5 +361,34 @@ mod tests {
         store.put(&key, object("a", "1"));
         assert!(store.dependents("boss").is_empty());
         assert_eq!(store.find_uid("1"), Some(&key));
+    }
+
+    #[test]
+    fn the_text_of_a_change_is_written_once_and_dropped_when_it_is_old() {
+        let mut store = Store::new(10_000);
+        let before = store.revision();
+        let first = store.put(&Key::new("pods", "n", "a"), object("a", "1"));
+        let text = store.text(&first, before);
+        assert_eq!(text, write(&first));
+        assert_eq!(store.text(&first, before).as_ptr(), text.as_ptr());
+
+        for i in 0..TEXTS_KEPT {
+            store.put(&Key::new("pods", "n", "b"), object("b", &i.to_string()));
+        }
+        let later = store.text(&first, before);
+        assert_eq!(later, text);
+        assert_ne!(later.as_ptr(), text.as_ptr());
+    }
+
+    #[test]
+    fn an_object_that_changes_hands_is_found_by_its_new_owner_only() {
+        let owned = |by: &str| json!({"metadata": {"name": "a", "uid": "1", "ownerReferences": [{"uid": by}]}});
+        let (mut store, key) = (Store::new(100), Key::new("pods", "n", "a"));
+        store.put(&key, owned("x"));
+        store.put(&key, owned("x"));
+        assert_eq!(store.dependents("x"), std::slice::from_ref(&key));
+        store.put(&key, owned("y"));
+        assert!(store.dependents("x").is_empty());
+        assert_eq!(store.dependents("y"), [key]);
     }
 }

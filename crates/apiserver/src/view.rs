@@ -1,8 +1,11 @@
 //! In which form a client wants to see objects: whole, or only their metadata.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
+use crate::object::{map_mut, text};
 use crate::registry::Resource;
 use crate::status::StatusError;
 
@@ -22,32 +25,34 @@ impl View {
         if first.contains("as=PartialObjectMetadata") { Self::Metadata } else { Self::Whole }
     }
 
-    /// Whether objects go out as they are stored, so that nobody needs to copy them.
-    pub(crate) fn is_plain(self, resource: &Resource) -> bool {
-        self == Self::Whole && resource.custom.is_none()
+    /// Whether an object goes out as it is stored, so that nobody needs to copy it: custom objects do unless another
+    /// version is asked for than the one they were written in.
+    pub(crate) fn is_plain(self, resource: &Resource, object: &Value) -> bool {
+        self == Self::Whole && (resource.custom.is_none() || text(object, &["apiVersion"]) == resource.api_version())
     }
 
     /// An object in this form and in the version that was asked for.
-    pub(crate) fn shape(self, resource: &Resource, object: &Value) -> Value {
-        match self {
+    pub(crate) fn shape<'a>(self, resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
+        if self.is_plain(resource, object) {
+            return Cow::Borrowed(object);
+        }
+        Cow::Owned(match self {
             Self::Metadata => json!({
                 "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object.get("metadata"),
             }),
             Self::Whole => {
                 let mut copy = object.clone();
-                if resource.custom.is_some() {
-                    copy["apiVersion"] = json!(resource.api_version());
-                }
+                map_mut(&mut copy).insert("apiVersion".to_owned(), json!(resource.api_version()));
                 copy
             }
-        }
+        })
     }
 
     /// An item of a list: built-in kinds leave out kind and version there.
     pub(crate) fn item(self, resource: &Resource, object: &Value) -> Value {
-        let mut shaped = self.shape(resource, object);
+        let mut shaped = self.shape(resource, object).into_owned();
         if self == Self::Whole && resource.custom.is_none() {
-            let map = crate::object::map_mut(&mut shaped);
+            let map = map_mut(&mut shaped);
             map.remove("kind");
             map.remove("apiVersion");
         }

@@ -77,6 +77,9 @@ pub(crate) async fn write_status(
 
 /// The merge patch from the pod's status to the wanted one; `None` when they cannot be told apart.
 fn status_patch(pod: &Pod, wanted: &PodStatus) -> Option<Value> {
+    if pod.status.as_ref() == Some(wanted) {
+        return None;
+    }
     let object = |status: &PodStatus| match serde_json::to_value(status) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

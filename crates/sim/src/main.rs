@@ -7,6 +7,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tidegate_sim::scenarios;
 
+/// Simulated worlds mostly make and drop small pieces of JSON: this took a third off the measured hour (release build).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "tidegate-sim", about = "Worlds in virtual time")]
 struct Arguments {

@@ -34,36 +34,44 @@ pub(crate) fn prune_root(root: &Node, object: &mut Value) -> Vec<String> {
     if let Value::Object(members) = object {
         prune_members(root, members, true, &mut removed);
     }
-    removed.paths.sort();
-    removed.paths
+    let bare = |path: String| path.strip_prefix('.').map(str::to_owned).unwrap_or(path);
+    let mut paths: Vec<String> = removed.paths.into_iter().map(bare).collect();
+    paths.sort();
+    paths
 }
 
-/// Where the walk is, and what it has removed.
+/// How deep the walk is, and what it has removed.
 #[derive(Default)]
 struct Removed {
-    place: Vec<String>,
+    depth: usize,
+    /// Paths from where the walk is. Each step that is left is put in front, so that objects from which nothing is
+    /// removed, nearly all, cost no text.
     paths: Vec<String>,
 }
 
 impl Removed {
     /// Goes into a member for as long as `walk` runs.
     fn member<T>(&mut self, name: &str, walk: impl FnOnce(&mut Self) -> T) -> T {
-        self.step(if self.place.is_empty() { name.to_owned() } else { format!(".{name}") }, walk)
+        self.step(|| format!(".{name}"), walk)
     }
 
     fn item<T>(&mut self, index: usize, walk: impl FnOnce(&mut Self) -> T) -> T {
-        self.step(format!("[{index}]"), walk)
+        self.step(|| format!("[{index}]"), walk)
     }
 
-    fn step<T>(&mut self, step: String, walk: impl FnOnce(&mut Self) -> T) -> T {
-        self.place.push(step);
+    fn step<T>(&mut self, step: impl Fn() -> String, walk: impl FnOnce(&mut Self) -> T) -> T {
+        let known = self.paths.len();
+        self.depth += 1;
         let result = walk(self);
-        self.place.pop();
+        self.depth -= 1;
+        for path in self.paths.iter_mut().skip(known) {
+            path.insert_str(0, &step());
+        }
         result
     }
 
     fn note(&mut self) {
-        self.paths.push(self.place.concat());
+        self.paths.push(String::new());
     }
 }
 
@@ -125,7 +133,7 @@ fn empty(value: &mut Value, removed: &mut Removed) {
 }
 
 fn empty_items(items: &mut [Value], removed: &mut Removed) {
-    if removed.place.len() > MAX_DEPTH {
+    if removed.depth > MAX_DEPTH {
         // Lists in lists have no schema that would bound their depth.
         items.fill(Value::Null);
         return;

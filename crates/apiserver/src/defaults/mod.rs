@@ -11,11 +11,18 @@ use serde_json::{Map, Value, json};
 
 use crate::encoding::base64;
 use crate::object::{at, child_mut, default_to, map_mut, meta_mut, name, text};
+use crate::registry::Resource;
 use crate::state::State;
 
 /// Fills in the defaults of a built-in object; `old` is what it replaces.
-pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option<&Value>, subresource: &str) {
-    match id {
+pub(crate) fn apply(
+    state: &mut State,
+    resource: &Resource,
+    object: &mut Value,
+    old: Option<&Value>,
+    subresource: &str,
+) {
+    match resource.id.as_str() {
         "namespaces" => namespace(object, old.is_none()),
         "pods" => pod::pod(object, old.is_none()),
         "services" => service::service(state, object, old, subresource),
@@ -34,9 +41,7 @@ pub(crate) fn apply(state: &mut State, id: &str, object: &mut Value, old: Option
         _ => {}
     }
     tidy_metadata(object);
-    if let Some(resource) = state.registry.by_id(id) {
-        crate::typed::shape(&resource, object);
-    }
+    crate::typed::shape(resource, object);
 }
 
 /// Removes nulls in maps, which typed kinds cannot tell from absence.

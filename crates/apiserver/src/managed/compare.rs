@@ -75,38 +75,47 @@ impl Walk {
     fn maps(self, old: &Value, new: &Value, name: &str, changes: &mut Changes) {
         let empty = Map::new();
         let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+        // Two states of an object have nearly the same fields, so the next one is usually the one that is looked for.
+        let mut olds = old.iter();
         for (key, value) in new {
-            self.place(&format!("f:{key}"), name, key, old.get(key), Some(value), changes);
+            let before = match olds.clone().next() {
+                Some((next, before)) if next == key => {
+                    olds.next();
+                    Some(before)
+                }
+                _ => old.get(key),
+            };
+            self.place(|| format!("f:{key}"), name, key, before, Some(value), changes);
         }
         for (key, value) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
-            self.place(&format!("f:{key}"), name, key, Some(value), None, changes);
+            self.place(|| format!("f:{key}"), name, key, Some(value), None, changes);
         }
     }
 
-    /// One step down: a field or an item of a list.
+    /// One step down: a field or an item of a list. Most are as they were, so the step is written only if need be.
     fn place(
         self,
-        step: &str,
+        step: impl Fn() -> String,
         parent: &str,
         name: &str,
         old: Option<&Value>,
         new: Option<&Value>,
         changes: &mut Changes,
     ) {
+        if old == new {
+            return;
+        }
         let mut below = Changes::default();
         self.values(parent, name, old, new, &mut below);
         if !below.set.is_empty() {
-            changes.set.below.insert(step.to_owned(), below.set);
+            changes.set.below.insert(step(), below.set);
         }
         if !below.removed.is_empty() {
-            changes.removed.below.insert(step.to_owned(), below.removed);
+            changes.removed.below.insert(step(), below.removed);
         }
     }
 
     fn values(self, parent: &str, name: &str, old: Option<&Value>, new: Option<&Value>, changes: &mut Changes) {
-        if old == new {
-            return;
-        }
         let old = old.filter(|value| !value.is_null());
         match (old, new) {
             (None, Some(_)) => changes.set.member = true,
@@ -136,10 +145,10 @@ impl Walk {
 
     fn items(self, old: &BTreeMap<String, &Value>, new: &BTreeMap<String, &Value>, changes: &mut Changes) {
         for (step, item) in new {
-            self.place(step, "", "[]", old.get(step).copied(), Some(item), changes);
+            self.place(|| step.clone(), "", "[]", old.get(step).copied(), Some(item), changes);
         }
         for (step, item) in old.iter().filter(|(step, _)| !new.contains_key(*step)) {
-            self.place(step, "", "[]", Some(item), None, changes);
+            self.place(|| step.clone(), "", "[]", Some(item), None, changes);
         }
     }
 }

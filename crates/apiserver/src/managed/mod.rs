@@ -8,7 +8,7 @@ mod set;
 
 use serde_json::{Map, Value, json};
 
-use crate::object::{list, meta_mut, set_or_remove, text};
+use crate::object::{list, meta_mut, same_but_for, set_or_remove, text};
 use crate::registry::Resource;
 use crate::verbs::Caller;
 use set::FieldSet;
@@ -25,12 +25,6 @@ const KEPT_BY_SERVER: [&str; 8] = [
     "f:resourceVersion",
 ];
 
-struct Entry {
-    written: Value,
-    fields: FieldSet,
-    changed: bool,
-}
-
 /// What came from a client, before the server adds its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
@@ -41,10 +35,17 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub(crate) fn of(resource: &Resource, object: &Value, subresource: &str) -> Self {
-        let entries = crate::object::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
-        Self { entries: entries.filter(|_| subresource.is_empty()).cloned(), chosen: None }
-            .with_chosen(resource, object)
+    /// Takes the list out of the object: [`update`] puts another one there, and nobody in between needs it.
+    pub(crate) fn of(resource: &Resource, object: &mut Value, subresource: &str) -> Self {
+        if subresource == "scale" {
+            // The list was made by `update_scale` and stays.
+            return Self::default();
+        }
+        let entries = match meta_mut(object).remove("managedFields") {
+            Some(Value::Array(entries)) if subresource.is_empty() => Some(entries),
+            _ => None,
+        };
+        Self { entries, chosen: None }.with_chosen(resource, object)
     }
 
     /// The same with another object that the choices are taken from.
@@ -85,7 +86,7 @@ pub(crate) fn update(
     };
     let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
     let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
-    let written = join(resource, entries, &changes, caller, subresource, now);
+    let written = join(resource, entries, changes, caller, subresource, now);
     write(object, written);
 }
 
@@ -93,15 +94,16 @@ fn write(object: &mut Value, entries: Vec<Value>) {
     set_or_remove(meta_mut(object), "managedFields", (!entries.is_empty()).then_some(Value::Array(entries)));
 }
 
-/// Reads entries. Of those that differ in nothing but their fields and times only the last counts.
-fn read(entries: Vec<Value>) -> Vec<Entry> {
-    let mut read: Vec<Entry> = Vec::new();
-    for written in entries {
-        let fields = FieldSet::read(written.get("fieldsV1").unwrap_or(&Value::Null));
-        read.retain(|other| !is_same_manager(&other.written, &written));
-        read.push(Entry { written, fields, changed: false });
+/// Of entries that differ in nothing but their fields and times only the last counts.
+fn forget_repeated(entries: &mut Vec<Value>) {
+    let mut index = 0;
+    while index < entries.len() {
+        if entries[index + 1..].iter().any(|later| is_same_manager(&entries[index], later)) {
+            entries.remove(index);
+        } else {
+            index += 1;
+        }
     }
-    read
 }
 
 fn is_same_manager(one: &Value, other: &Value) -> bool {
@@ -125,19 +127,18 @@ pub(crate) fn update_scale(
     let version = resource.api_version();
     let mut owners = Vec::new();
     let mut kept = Vec::new();
-    for mut entry in read(list(object, &["metadata", "managedFields"]).to_vec()) {
-        let before = entry.fields.clone();
-        entry.fields.remove(&number);
-        if before != entry.fields {
-            entry.changed = true;
-            owners.push((
-                text(&entry.written, &["manager"]).to_owned(),
-                text(&entry.written, &["subresource"]).to_owned(),
-            ));
+    let mut entries = list(object, &["metadata", "managedFields"]).to_vec();
+    forget_repeated(&mut entries);
+    for entry in entries {
+        let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
+        if !number.meets(written) {
+            kept.extend(FieldSet::names_any(written).then_some(entry));
+            continue;
         }
-        if !entry.fields.is_empty() {
-            kept.push(entry);
-        }
+        owners.push((text(&entry, &["manager"]).to_owned(), text(&entry, &["subresource"]).to_owned()));
+        let mut fields = FieldSet::read(written);
+        fields.remove(&number);
+        kept.extend(finish(entry, &fields, None));
     }
     match changed {
         None => {}
@@ -150,11 +151,11 @@ pub(crate) fn update_scale(
     let mut written: Vec<Value> = Vec::new();
     for (manager, subresource) in owners {
         let owner = Caller { manager, ..caller.clone() };
-        let mut entry = new_entry(&version, &owner, &subresource).written;
+        let mut entry = new_entry(&version, &owner, &subresource);
         crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
         written.push(entry);
     }
-    written.extend(kept.into_iter().map(Entry::finish_untimed));
+    written.extend(kept);
     write(object, written);
 }
 
@@ -169,8 +170,8 @@ fn is_one_empty(entries: &[Value]) -> bool {
 
 fn join(
     resource: &Resource,
-    entries: Vec<Value>,
-    changes: &compare::Changes,
+    mut entries: Vec<Value>,
+    changes: compare::Changes,
     caller: &Caller,
     subresource: &str,
     now: &str,
@@ -182,31 +183,42 @@ fn join(
             && text(entry, &["subresource"]) == subresource
             && text(entry, &["apiVersion"]) == version
     };
-    let mut mine = None;
-    let mut others = Vec::new();
-    for mut entry in read(entries) {
-        let before = entry.fields.clone();
-        entry.fields.remove(&changes.removed);
-        if is_mine(&entry.written) {
-            entry.changed = before != entry.fields;
-            mine = Some(entry);
-            continue;
-        }
-        entry.fields.remove(&changes.set);
-        entry.changed = before != entry.fields;
-        others.push(entry);
-    }
-    let mut own = mine.unwrap_or_else(|| new_entry(&version, caller, subresource));
-    let before = own.fields.clone();
-    own.fields.add(&changes.set);
-    forget_kept(&mut own.fields);
-    own.changed |= before != own.fields;
-    others.push(own);
-    others.retain(|entry| !entry.fields.is_empty());
-    others.into_iter().map(|entry| entry.finish(now)).collect()
+    forget_repeated(&mut entries);
+    let mine = entries.iter().position(is_mine).map(|index| entries.remove(index));
+    let mut joined: Vec<Value> =
+        entries.into_iter().filter_map(|entry| take_from(entry, &[&changes.removed, &changes.set], now)).collect();
+    joined.extend(give(mine.unwrap_or_else(|| new_entry(&version, caller, subresource)), changes, now));
+    joined
 }
 
-fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Entry {
+/// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, so what does not
+/// change is told from the list as it is written, without reading it into sets.
+fn take_from(entry: Value, taken: &[&FieldSet], now: &str) -> Option<Value> {
+    let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
+    if !taken.iter().any(|taken| taken.meets(written)) {
+        return FieldSet::names_any(written).then_some(entry);
+    }
+    let mut fields = FieldSet::read(written);
+    taken.iter().for_each(|taken| fields.remove(taken));
+    finish(entry, &fields, Some(now))
+}
+
+/// Gives the writer what it has set; none if that leaves it without fields.
+fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
+    let compare::Changes { mut set, removed } = changes;
+    forget_kept(&mut set);
+    let Some(written) = entry.get("fieldsV1") else { return finish(entry, &set, Some(now)) };
+    if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
+        return FieldSet::names_any(written).then_some(entry);
+    }
+    let mut fields = FieldSet::read(written);
+    fields.remove(&removed);
+    fields.add(&set);
+    forget_kept(&mut fields);
+    finish(entry, &fields, Some(now))
+}
+
+fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Value {
     let mut written = json!({"operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1"});
     if !caller.manager.is_empty() {
         written["manager"] = json!(caller.manager);
@@ -214,26 +226,30 @@ fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Entry {
     if !subresource.is_empty() {
         written["subresource"] = json!(subresource);
     }
-    Entry { written, fields: FieldSet::default(), changed: true }
+    written
 }
 
-impl Entry {
-    fn finish(self, now: &str) -> Value {
-        let changed = self.changed;
-        let mut entry = self.finish_untimed();
-        if changed {
-            crate::object::map_mut(&mut entry).insert("time".to_owned(), json!(now));
-        }
-        entry
+/// An entry with other fields and, unless it has none, another time; nothing if no fields are left.
+fn finish(mut entry: Value, fields: &FieldSet, now: Option<&str>) -> Option<Value> {
+    if fields.is_empty() {
+        return None;
     }
+    let map = crate::object::map_mut(&mut entry);
+    map.insert("fieldsV1".to_owned(), fields.write());
+    if let Some(now) = now {
+        map.insert("time".to_owned(), json!(now));
+    }
+    Some(entry)
+}
 
-    fn finish_untimed(self) -> Value {
-        let mut entry = self.written;
-        if self.changed {
-            crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), self.fields.write());
-        }
-        entry
-    }
+/// Whether a manager has fields that belong to nobody.
+fn holds_kept(written: &Value) -> bool {
+    let metadata = written.get("f:metadata");
+    written.get("f:apiVersion").is_some()
+        || written.get("f:kind").is_some()
+        || metadata.is_some_and(|fields| {
+            FieldSet::is_member(fields) || KEPT_BY_SERVER.iter().any(|step| fields.get(step).is_some())
+        })
 }
 
 /// What the server keeps belongs to nobody.
@@ -254,29 +270,21 @@ fn forget_kept(fields: &mut FieldSet) {
 ///
 /// Nearly every write changes something outside the metadata, so that is looked at first and nothing is copied for it.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
-    let (Value::Object(one), Value::Object(other)) = (one, other) else { return one == other };
-    let is_metadata = |key: &str| key == "metadata";
-    if !same_but_for(one, other, is_metadata) {
-        return false;
-    }
-    let (Some(Value::Object(one)), Some(Value::Object(other))) = (one.get("metadata"), other.get("metadata")) else {
-        return one.get("metadata") == other.get("metadata");
-    };
     let is_bookkeeping = |key: &str| matches!(key, "resourceVersion" | "managedFields");
-    same_but_for(one, other, is_bookkeeping) && managers(one) == managers(other)
-}
-
-/// Whether two objects are the same in all fields that are not left out.
-fn same_but_for(one: &Map<String, Value>, other: &Map<String, Value>, left_out: impl Fn(&str) -> bool) -> bool {
-    let counted = |fields: &Map<String, Value>| fields.keys().filter(|key| !left_out(key)).count();
-    counted(one) == counted(other)
-        && one.iter().filter(|(key, _)| !left_out(key)).all(|(key, value)| other.get(key) == Some(value))
+    same_but_for(one, other, |key| key == "metadata")
+        && match (one.get("metadata"), other.get("metadata")) {
+            (Some(one), Some(other)) => {
+                same_but_for(one, other, is_bookkeeping)
+                    && (one.get("managedFields") == other.get("managedFields") || managers(one) == managers(other))
+            }
+            (one, other) => one == other,
+        }
 }
 
 /// The managers without their times, in an order that does not depend on who wrote last.
-fn managers(metadata: &Map<String, Value>) -> Vec<String> {
-    let entries = metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
-    let mut bare: Vec<String> = entries
+fn managers(metadata: &Value) -> Vec<String> {
+    let mut bare: Vec<String> = list(metadata, &["managedFields"])
+        .iter()
         .map(|entry| {
             let mut entry = entry.clone();
             if let Some(fields) = entry.as_object_mut() {
@@ -299,7 +307,7 @@ mod tests {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
         let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
         let mut object = object;
-        let sent = Sent::of(&resource, &object, "");
+        let sent = Sent::of(&resource, &mut object, "");
         update(&resource, &mut object, old, sent, &caller, "", "now");
         object
     }

@@ -17,6 +17,32 @@ impl FieldSet {
         !self.member && self.below.values().all(Self::is_empty)
     }
 
+    /// Whether a place that `fieldsV1` has written is in the set itself.
+    pub(crate) fn is_member(place: &Value) -> bool {
+        place.get(".").is_some() || !Self::names_any(place)
+    }
+
+    /// Whether there is anything in what `fieldsV1` has written.
+    pub(crate) fn names_any(fields: &Value) -> bool {
+        fields.as_object().into_iter().flatten().any(|(step, _)| step != ".")
+    }
+
+    /// Whether a field of this set is in the one that `fieldsV1` has written, so that removing it would change that.
+    pub(crate) fn meets(&self, fields: &Value) -> bool {
+        let at = |step: &String| fields.get(step).filter(|_| step != ".");
+        self.below
+            .iter()
+            .any(|(step, set)| at(step).is_some_and(|place| set.member && Self::is_member(place) || set.meets(place)))
+    }
+
+    /// Whether all fields of this set are in the one that `fieldsV1` has written.
+    pub(crate) fn is_within(&self, fields: &Value) -> bool {
+        self.below.iter().all(|(step, set)| match fields.get(step).filter(|_| step != ".") {
+            Some(place) => (!set.member || Self::is_member(place)) && set.is_within(place),
+            None => set.is_empty(),
+        })
+    }
+
     /// Reads `fieldsV1`.
     pub(crate) fn read(fields: &Value) -> Self {
         let below = fields.as_object().into_iter().flatten().filter(|(step, _)| *step != ".");
@@ -60,5 +86,39 @@ impl FieldSet {
             }
         }
         self.below.retain(|_, set| !set.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Sets that differ in members, in depth, and in places that are in the set without anything below.
+    fn sets() -> Vec<Value> {
+        vec![
+            json!({}),
+            json!({"f:a": {}}),
+            json!({"f:a": {"f:b": {}}}),
+            json!({"f:a": {".": {}, "f:b": {}}}),
+            json!({"f:a": {"f:b": {"k:{}": {".": {}, "f:c": {}}}}, "f:d": {}}),
+            json!({"f:a": {"f:b": {"k:{}": {"f:c": {}}}}}),
+            json!({"f:d": {}, "f:e": {"f:b": {}}}),
+        ]
+    }
+
+    #[test]
+    fn what_is_told_from_written_fields_is_what_sets_would_say() {
+        for (written, given) in sets().iter().flat_map(|one| sets().into_iter().map(move |other| (one, other))) {
+            let (set, given) = (FieldSet::read(written), FieldSet::read(&given));
+            let mut less = set.clone();
+            less.remove(&given);
+            assert_eq!(given.meets(written), less != set, "{given:?} {written}");
+            let mut more = set.clone();
+            more.add(&given);
+            assert_eq!(given.is_within(written), more == set, "{given:?} {written}");
+            assert_eq!(FieldSet::names_any(written), !set.is_empty(), "{written}");
+        }
     }
 }

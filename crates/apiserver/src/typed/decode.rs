@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::table::{Type, bare, fields};
+use super::table::{Table, Type, bare, table};
 use super::{quantity, shape, times};
 use crate::encoding::from_base64;
 
@@ -14,32 +14,58 @@ pub(super) enum Reader {
     Converter,
 }
 
-/// Where the decoder is.
-#[derive(Clone, Debug)]
-struct Place {
+/// Where the decoder is: the last step and the place before it. Paths become text only when somebody is told of them.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
     reader: Reader,
     /// The structure whose field this is.
     within: &'static str,
-    /// The path as error texts have it.
-    spoken: String,
-    /// The path with list positions and keys.
-    exact: String,
+    above: Option<&'a Place<'a>>,
+    step: Step<'a>,
 }
 
-impl Place {
-    fn field(&self, within: &'static str, path: &str, name: &str) -> Self {
-        let join = |before: &str, next: &str| {
-            if before.is_empty() { next.to_owned() } else { format!("{before}.{next}") }
-        };
-        Self { within, spoken: join(&self.spoken, path), exact: join(&self.exact, name), ..*self }
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Root,
+    /// A field: as error texts have it, and its name.
+    Field(&'a str, &'a str),
+    Item(usize),
+    Entry(&'a str),
+}
+
+impl<'a> Place<'a> {
+    fn field(&'a self, within: &'static str, path: &'a str, name: &'a str) -> Self {
+        Self { within, above: Some(self), step: Step::Field(path, name), ..*self }
     }
 
-    fn item(&self, index: usize) -> Self {
-        Self { exact: format!("{}[{index}]", self.exact), ..self.clone() }
+    fn item(&'a self, index: usize) -> Self {
+        Self { above: Some(self), step: Step::Item(index), ..*self }
     }
 
-    fn entry(&self, key: &str) -> Self {
-        Self { exact: format!("{}.{key}", self.exact), ..self.clone() }
+    fn entry(&'a self, key: &'a str) -> Self {
+        Self { above: Some(self), step: Step::Entry(key), ..*self }
+    }
+
+    /// The path as error texts have it.
+    fn spoken(&self) -> String {
+        let before = self.above.map(Place::spoken).unwrap_or_default();
+        match self.step {
+            Step::Field(path, _) if before.is_empty() => path.to_owned(),
+            Step::Field(path, _) => format!("{before}.{path}"),
+            Step::Root | Step::Item(_) | Step::Entry(_) => before,
+        }
+    }
+
+    /// The path with list positions and keys.
+    fn exact(&self) -> String {
+        let before = self.above.map(Place::exact).unwrap_or_default();
+        match self.step {
+            Step::Root => before,
+            Step::Field(_, name) if before.is_empty() => name.to_owned(),
+            Step::Field(_, name) => format!("{before}.{name}"),
+            Step::Item(index) => format!("{before}[{index}]"),
+            Step::Entry(key) => format!("{before}.{key}"),
+        }
     }
 
     /// What a value of the wrong type is refused with.
@@ -58,7 +84,7 @@ impl Place {
             Reader::Json => format!(
                 "json: cannot unmarshal {found} into Go struct field {}.{} of type {wanted}",
                 bare(self.within),
-                self.spoken
+                self.spoken()
             ),
             Reader::Converter => format!("json: cannot unmarshal {found} into Go value of type {wanted}"),
         }
@@ -68,9 +94,9 @@ impl Place {
 /// Decodes an object as a type; gives the paths of the fields that the type does not have.
 pub(super) fn object(name: &'static str, object: &mut Value, reader: Reader) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
-    let root = Place { reader, within: name, spoken: String::new(), exact: String::new() };
+    let root = Place { reader, within: name, above: None, step: Step::Root };
     if let Value::Object(map) = object {
-        structure(map, name, &root, &mut unknown)?;
+        structure(map, name, table(name), &root, &mut unknown)?;
     }
     Ok(unknown)
 }
@@ -78,16 +104,19 @@ pub(super) fn object(name: &'static str, object: &mut Value, reader: Reader) -> 
 fn structure(
     map: &mut Map<String, Value>,
     name: &'static str,
-    place: &Place,
+    table: &Table,
+    place: &Place<'_>,
     unknown: &mut Vec<String>,
 ) -> Result<(), String> {
-    let known = fields(name);
     let mut first = None;
+    let mut drops = false;
     for (key, value) in map.iter_mut() {
-        let Some(field) = known.iter().find(|field| field.name == key) else {
-            unknown.push(place.field(name, key, key).exact);
+        let Some(field) = table.find(key) else {
+            unknown.push(place.field(name, key, key).exact());
+            drops = true;
             continue;
         };
+        drops |= value.is_null();
         if let Err(text) = decode(value, &field.kind, &place.field(name, field.path, key), unknown) {
             // Only values of the wrong type let the decoder go on; the first of them is told in the end.
             if place.reader == Reader::Converter || !text.starts_with("json: cannot unmarshal") {
@@ -96,19 +125,21 @@ fn structure(
             first = first.or(Some(text));
         }
     }
-    map.retain(|key, value| !value.is_null() && known.iter().any(|field| field.name == key));
+    if drops {
+        map.retain(|key, value| !value.is_null() && table.find(key).is_some());
+    }
     first.map_or(Ok(()), Err)
 }
 
-fn decode(value: &mut Value, kind: &Type, place: &Place, unknown: &mut Vec<String>) -> Result<(), String> {
+fn decode(value: &mut Value, kind: &Type, place: &Place<'_>, unknown: &mut Vec<String>) -> Result<(), String> {
     if value.is_null() {
         return Ok(());
     }
     match kind {
         Type::Pointer(inner) => decode(value, inner, place, unknown),
         Type::Any => Ok(()),
-        Type::Struct(name) => match value {
-            Value::Object(map) => structure(map, name, place, unknown),
+        Type::Struct(inner) => match value {
+            Value::Object(map) => structure(map, inner.name, inner.table(), place, unknown),
             _ => Err(place.mismatch(value, kind)),
         },
         Type::List(inner, _) => match value {
@@ -142,7 +173,7 @@ fn zero_if_null(item: &mut Value, kind: &Type) {
     }
 }
 
-fn scalar(value: &mut Value, kind: &Type, place: &Place) -> Result<(), String> {
+fn scalar(value: &mut Value, kind: &Type, place: &Place<'_>) -> Result<(), String> {
     let fits_i32 = |v: &Value| v.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
     let fits = match kind {
         Type::Text(_) => value.is_string(),
@@ -161,7 +192,9 @@ fn scalar(value: &mut Value, kind: &Type, place: &Place) -> Result<(), String> {
         Type::Quantity => return quantity::decode(value),
         Type::Time | Type::MicroTime | Type::Duration => match value.as_str() {
             Some(text) => {
-                *value = Value::from(times::decode(text, kind)?);
+                if let Some(usual) = times::decode(text, kind)? {
+                    *value = Value::from(usual);
+                }
                 true
             }
             None => return Err(place.cannot_unmarshal(&go_kind(value, false), "string")),

@@ -2,49 +2,48 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{self, Field, Shown, Type, fields};
+use super::table::{self, Field, Structure, Table, Type};
 
 /// Shapes an object as a type.
 pub(super) fn object(name: &str, object: &mut Value) {
     if let Value::Object(map) = object {
-        structure(map, name);
+        structure(map, table::table(name));
     }
 }
 
-fn structure(map: &mut Map<String, Value>, name: &str) {
-    for field in fields(name) {
-        match map.get_mut(field.name).filter(|value| !value.is_null()) {
-            Some(value) => {
-                shape(value, &field.kind);
-                if is_empty(value, &field.kind) {
-                    leave(map, field);
-                }
+/// A field with nothing in it (absent, null or its zero value) is shown as its zero value or left out.
+fn structure(map: &mut Map<String, Value>, table: &Table) {
+    let mut leaves_out = false;
+    for (key, value) in map.iter_mut() {
+        let Some(field) = table.find(key) else { continue };
+        if !value.is_null() {
+            shape(value, &field.kind);
+            if !is_empty(value, &field.kind) {
+                continue;
             }
-            None => leave(map, field),
+        }
+        if field.is_always_shown() {
+            *value = zero(&field.kind);
+        } else {
+            *value = Value::Null;
+            leaves_out = true;
         }
     }
-}
-
-/// A field with nothing in it: absent, null or its zero value.
-fn leave(map: &mut Map<String, Value>, field: &Field) {
-    let always = match field.kind {
-        // The encoder cannot leave structures out unless told to.
-        Type::Struct(_) | Type::Time | Type::MicroTime | Type::Quantity | Type::IntOrString => {
-            field.shown != Shown::NotZero
+    if leaves_out {
+        let stays = |key: &String| table.find(key).is_none_or(Field::is_always_shown);
+        map.retain(|key, value| !value.is_null() || stays(key));
+    }
+    for field in table.shown() {
+        if !map.contains_key(field.name) {
+            map.insert(field.name.to_owned(), zero(&field.kind));
         }
-        _ => field.shown == Shown::Always,
-    };
-    if always {
-        map.insert(field.name.to_owned(), zero(&field.kind));
-    } else {
-        map.remove(field.name);
     }
 }
 
 fn shape(value: &mut Value, kind: &Type) {
     match (kind, value) {
         (Type::Pointer(inner), value) => shape(value, inner),
-        (Type::Struct(name), value) => object(name, value),
+        (Type::Struct(inner), Value::Object(map)) => structure(map, inner.table()),
         (Type::List(inner, _), Value::Array(items)) => items.iter_mut().for_each(|item| shape(item, inner)),
         (Type::Map(inner, _), Value::Object(map)) => map.values_mut().for_each(|item| shape(item, inner)),
         _ => {}
@@ -73,9 +72,9 @@ pub(super) fn zero(kind: &Type) -> Value {
         Type::Int32(_) | Type::Int64(_) | Type::Float(_) | Type::IntOrString => json!(0),
         Type::Quantity => json!("0"),
         Type::Duration => json!("0s"),
-        Type::Struct(name) => {
+        Type::Struct(inner) => {
             let mut map = Map::new();
-            structure(&mut map, name);
+            structure(&mut map, inner.table());
             Value::Object(map)
         }
         Type::Any | Type::Time | Type::MicroTime | Type::Pointer(_) | Type::List(..) | Type::Map(..) => Value::Null,
@@ -84,7 +83,7 @@ pub(super) fn zero(kind: &Type) -> Value {
 
 /// The text of an object of a type, its fields in the order of the type.
 pub(super) fn print(name: &str, object: &Value) -> String {
-    print_as(object, &Type::Struct(table::known(name).unwrap_or_default()))
+    print_as(object, &Type::Struct(Structure::new(table::known(name).unwrap_or_default())))
 }
 
 fn print_as(value: &Value, kind: &Type) -> String {
@@ -94,8 +93,8 @@ fn print_as(value: &Value, kind: &Type) -> String {
             let items: Vec<String> = items.iter().map(|item| print_as(item, inner)).collect();
             format!("[{}]", items.join(","))
         }
-        (Type::Struct(name), Value::Object(map)) => {
-            let parts = fields(name).iter().filter_map(|field| {
+        (Type::Struct(inner), Value::Object(map)) => {
+            let parts = inner.table().fields.iter().filter_map(|field| {
                 let value = map.get(field.name)?;
                 Some(format!("{:?}:{}", field.name, print_as(value, &field.kind)))
             });

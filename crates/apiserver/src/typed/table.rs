@@ -24,7 +24,7 @@ const TEXTS: [&str; 10] = [
 ];
 
 /// What a field holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Type {
     /// Text; the second part of this and other scalars is the name in error texts.
     Text(&'static str),
@@ -42,7 +42,54 @@ pub(super) enum Type {
     Pointer(Box<Type>),
     List(Box<Type>, &'static str),
     Map(Box<Type>, &'static str),
-    Struct(&'static str),
+    Struct(Structure),
+}
+
+/// The name of a type with fields. Its table is looked up once: objects are walked several times per write.
+#[derive(Clone, Debug)]
+pub(super) struct Structure {
+    pub(super) name: &'static str,
+    table: OnceLock<&'static Table>,
+}
+
+impl Structure {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, table: OnceLock::new() }
+    }
+
+    pub(super) fn table(&self) -> &'static Table {
+        self.table.get_or_init(|| table(self.name))
+    }
+}
+
+/// The fields of a type.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// In the order of the type.
+    pub(super) fields: Vec<Field>,
+    /// Positions in `fields`, ordered by name.
+    by_name: Vec<usize>,
+    /// Positions in `fields` of those that are written even when they are not there.
+    shown: Vec<usize>,
+}
+
+impl Table {
+    /// The field of a name.
+    pub(super) fn find(&self, name: &str) -> Option<&Field> {
+        let found = self.by_name.binary_search_by(|index| self.fields[*index].name.cmp(name)).ok()?;
+        self.fields.get(self.by_name[found])
+    }
+
+    /// Fields that are written even when they are not there.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Field> {
+        self.shown.iter().filter_map(|index| self.fields.get(*index))
+    }
+
+    fn index(&mut self) {
+        self.by_name = (0..self.fields.len()).collect();
+        self.by_name.sort_by_key(|index| self.fields[*index].name);
+        self.shown = (0..self.fields.len()).filter(|index| self.fields[*index].is_always_shown()).collect();
+    }
 }
 
 /// When a field is written.
@@ -63,7 +110,20 @@ pub(super) struct Field {
     pub(super) shown: Shown,
 }
 
-type Tables = BTreeMap<&'static str, Vec<Field>>;
+impl Field {
+    /// Whether the field is written although there is nothing in it.
+    pub(super) fn is_always_shown(&self) -> bool {
+        match self.kind {
+            // The encoder cannot leave structures out unless told to.
+            Type::Struct(_) | Type::Time | Type::MicroTime | Type::Quantity | Type::IntOrString => {
+                self.shown != Shown::NotZero
+            }
+            _ => self.shown == Shown::Always,
+        }
+    }
+}
+
+type Tables = BTreeMap<&'static str, Table>;
 
 fn tables() -> &'static Tables {
     static TABLES: OnceLock<Tables> = OnceLock::new();
@@ -80,9 +140,10 @@ fn read() -> Tables {
                 current = words.next().unwrap_or_default();
             }
             let fields = words.filter_map(|word| word.split_once(':')).map(|(name, kind)| field(name, kind));
-            tables.entry(current).or_default().extend(fields);
+            tables.entry(current).or_default().fields.extend(fields);
         }
     }
+    tables.values_mut().for_each(Table::index);
     tables
 }
 
@@ -123,13 +184,14 @@ fn parse(text: &'static str) -> Type {
         "Duration" => Type::Duration,
         "Quantity" => Type::Quantity,
         "IntOrString" => Type::IntOrString,
-        other => Type::Struct(other),
+        other => Type::Struct(Structure::new(other)),
     }
 }
 
-/// The fields of a type.
-pub(super) fn fields(name: &str) -> &'static [Field] {
-    tables().get(name).map(Vec::as_slice).unwrap_or_default()
+/// The fields of a type; none of a type that the tables do not have.
+pub(super) fn table(name: &str) -> &'static Table {
+    static NONE: Table = Table { fields: Vec::new(), by_name: Vec::new(), shown: Vec::new() };
+    tables().get(name).unwrap_or(&NONE)
 }
 
 /// The name as the tables have it, if they do.
@@ -164,7 +226,7 @@ impl Type {
             Self::List(inner, "") => format!("[]{}", inner.go_name()),
             Self::Map(inner, "") => format!("map[string]{}", inner.go_name()),
             Self::List(_, name) | Self::Map(_, name) => (*name).to_owned(),
-            Self::Struct(name) => qualified(name),
+            Self::Struct(structure) => qualified(structure.name),
         }
     }
 }
@@ -176,14 +238,14 @@ mod tests {
     fn structures(kind: &Type, found: &mut Vec<&'static str>) {
         match kind {
             Type::Pointer(inner) | Type::List(inner, _) | Type::Map(inner, _) => structures(inner, found),
-            Type::Struct(name) => found.push(name),
+            Type::Struct(structure) => found.push(structure.name),
             _ => {}
         }
     }
 
     #[test]
     fn every_type_that_a_field_names_has_a_table() {
-        for field in tables().values().flatten() {
+        for field in tables().values().flat_map(|table| &table.fields) {
             let mut names = Vec::new();
             structures(&field.kind, &mut names);
             for name in names {
@@ -194,7 +256,7 @@ mod tests {
 
     #[test]
     fn names_of_types_are_those_of_the_real_decoder() {
-        let field = |of: &str, name: &str| fields(of).iter().find(|f| f.name == name).unwrap().kind.go_name();
+        let field = |of: &str, name: &str| table(of).find(name).unwrap().kind.go_name();
         assert_eq!(field("PodSpec", "containers"), "[]v1.Container");
         assert_eq!(field("ResourceRequirements", "limits"), "v1.ResourceList");
         assert_eq!(field("ObjectMeta", "labels"), "map[string]string");

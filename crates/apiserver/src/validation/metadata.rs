@@ -55,22 +55,34 @@ pub(crate) fn metadata(resource: &Resource, object: &Value, old: Option<&Value>,
             Looks::at_new(resource)
         }
     };
+    // What one look does not find, others do not either.
+    let is_clean = {
+        let mut found = Vec::new();
+        check_contents(object, &mut found);
+        found.is_empty()
+    };
     for _ in 0..looks.changes {
         if let Some(old) = old {
             check_immutable(object, old, &mut causes);
         }
-        check_keys(object, &mut causes);
-        check_owners(object, &mut causes);
+        if !is_clean {
+            check_keys(object, &mut causes);
+            check_owners(object, &mut causes);
+        }
     }
-    for _ in 0..looks.contents {
-        check_keys(object, &mut causes);
-        check_owners(object, &mut causes);
-        check_finalizers(object, &mut causes);
+    for _ in 0..if is_clean { 0 } else { looks.contents } {
+        check_contents(object, &mut causes);
     }
     for _ in 0..looks.finalizers {
         check_known_finalizers(object, &mut causes);
     }
     causes
+}
+
+fn check_contents(object: &Value, causes: &mut Vec<Cause>) {
+    check_keys(object, causes);
+    check_owners(object, causes);
+    check_finalizers(object, causes);
 }
 
 fn check_name(resource: &Resource, object: &Value, causes: &mut Vec<Cause>) {

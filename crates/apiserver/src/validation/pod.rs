@@ -12,9 +12,20 @@ use crate::object::{at, list, number, text};
 
 /// What is wrong with a pod.
 pub(super) fn pod(object: &Value, old: Option<&Value>, found: &mut Findings) {
-    spec(object, &["spec"], "spec", found);
+    match old {
+        // What is stored has been found right, but for the node, which a binding sets without a look at its name.
+        Some(old) if old.get("spec") == object.get("spec") => node_name(object.get("spec"), found),
+        _ => spec(object, &["spec"], "spec", found),
+    }
     if let Some(old) = old {
         pod_update::update(object, old, found);
+    }
+}
+
+fn node_name(spec: Option<&Value>, found: &mut Findings) {
+    let node = spec.and_then(|spec| spec.get("nodeName")).and_then(Value::as_str).unwrap_or_default();
+    if !node.is_empty() {
+        found.problems("spec.nodeName", node, subdomain_problems(node));
     }
 }
 

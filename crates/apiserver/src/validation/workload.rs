@@ -13,7 +13,11 @@ pub(super) fn workload(kind: &str, object: &Value, old: Option<&Value>, found: &
     let spec = object.get("spec").unwrap_or(&empty);
     found.not_negative(spec, "spec", &["replicas", "minReadySeconds"]);
     selector(object, kind, found);
-    pod::template(object, found);
+    // What is stored has been found right, so a template that stays as it is needs no other look.
+    let template = |object| at(object, &["spec", "template"]);
+    if old.is_none_or(|old| template(old) != template(object)) {
+        pod::template(object, found);
+    }
     let policy = text(object, &["spec", "template", "spec", "restartPolicy"]);
     found.choice("spec.template.spec.restartPolicy", policy, &["Always"]);
     if at(object, &["spec", "template", "spec", "activeDeadlineSeconds"]).is_some() {

@@ -33,7 +33,7 @@ pub(crate) fn create(
 ) -> Result<Outcome, StatusError> {
     let resource = Arc::clone(&target.resource);
     place_in_namespace(&resource, &target.namespace, &mut object)?;
-    let sent = managed::Sent::of(&resource, &object, &target.subresource);
+    let sent = managed::Sent::of(&resource, &mut object, &target.subresource);
     let version = text(&object, &["metadata", "resourceVersion"]).parse().unwrap_or(0_u64);
     name_it(state, &mut object);
     if resource.namespaced {

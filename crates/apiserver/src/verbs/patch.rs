@@ -1,5 +1,6 @@
 //! Patches, of objects and of their status.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use super::update::{check_name, replace};
 use super::{Caller, Outcome, not_found};
 use crate::body::{Strictness, duplicates, untyped};
 use crate::json::Document;
+use crate::object::map_mut;
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
@@ -122,17 +124,27 @@ pub(crate) fn patch(
     let resource = Arc::clone(&target.resource);
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
-    let mut document = (*existing).clone();
-    if resource.custom.is_some() {
-        document["apiVersion"] = Value::from(resource.api_version());
-    }
+    let document = as_asked_for(&resource, &existing);
     let patch = form.parse(body, caller.strictness)?;
     let mut object = form.apply(&resource.kind, &document, &patch.value, caller.strictness)?;
-    decode_patched(state, &resource, form, &patch, &mut object, caller)?;
+    // Patched again only if somebody must be shown the result, which decoding has changed by then.
+    let patched = || form.apply(&resource.kind, &document, &patch.value, caller.strictness).unwrap_or_default();
+    decode_patched(state, &resource, form, &patch, &mut object, &patched, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
     let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
+}
+
+/// What is stored, in the version of the path. Objects are stored in one version of their kind, usually this one.
+fn as_asked_for<'a>(resource: &Resource, stored: &'a Value) -> Cow<'a, Value> {
+    let version = resource.api_version();
+    if resource.custom.is_none() || stored.get("apiVersion").and_then(Value::as_str) == Some(&version) {
+        return Cow::Borrowed(stored);
+    }
+    let mut copy = stored.clone();
+    map_mut(&mut copy).insert("apiVersion".to_owned(), Value::from(version));
+    Cow::Owned(copy)
 }
 
 /// What cannot be decoded is the fault of the patch, and is shown as a whole.
@@ -142,13 +154,13 @@ fn decode_patched(
     form: Form,
     patch: &Document,
     object: &mut Value,
+    patched: &dyn Fn() -> Value,
     caller: &Caller,
 ) -> Result<(), StatusError> {
-    // A strategic merge patch never becomes text again, so it is shown itself.
-    let shown = if form == Form::Strategic { go_text(&patch.value) } else { object.to_string() };
-    let shown = Value::from(shown);
     let refuse = |why: String| {
-        let cause = Cause::invalid("patch", &shown, &why);
+        // A strategic merge patch never becomes text again, so it is shown itself.
+        let shown = if form == Form::Strategic { go_text(&patch.value) } else { patched().to_string() };
+        let cause = Cause::invalid("patch", &Value::from(shown), &why);
         StatusError::invalid(&About { group: "", kind: "", name: "" }, &[cause])
     };
     let mut problems = duplicates(patch);

@@ -37,7 +37,7 @@ pub(crate) fn complete(
         causes.extend(found.into_iter().map(|c| Cause { reason: c.reason, message: c.message, field: c.field }));
     } else {
         defaults::drop_nulls(object);
-        defaults::apply(state, &resource.id, object, old, subresource);
+        defaults::apply(state, resource, object, old, subresource);
         causes.extend(validation::spec(resource, object, old));
         // These two kinds leave their metadata to a general look afterwards.
         let late = old.is_none() && matches!(resource.id.as_str(), "events" | "poddisruptionbudgets.policy");

@@ -8,7 +8,9 @@ use super::create::{Origin, create, place_in_namespace};
 use super::prepare::complete;
 use super::{Caller, Outcome, not_found};
 use crate::managed;
-use crate::object::{finalizers, is_terminating, map_mut, meta_mut, name, number, set_or_remove, text, uid};
+use crate::object::{
+    finalizers, is_terminating, map_mut, meta_mut, name, number, same_but_for, set_or_remove, text, uid,
+};
 use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
@@ -118,7 +120,7 @@ pub(crate) fn replace(
     if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
     }
-    let entries = managed::Sent::of(resource, &object, subresource);
+    let entries = managed::Sent::of(resource, &mut object, subresource);
     carry_over(resource, existing, &mut object, subresource);
     let sent = entries.with_chosen(resource, &object);
     complete(state, resource, &mut object, Some(existing), subresource)?;
@@ -160,9 +162,11 @@ pub(crate) fn is_finished(resource: &Resource, object: &Value) -> bool {
 fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subresource: &str) {
     let old_meta = |field: &str| existing.get("metadata").and_then(|m| m.get(field)).cloned();
     if subresource == "status" {
-        let status = object.get("status").cloned();
-        let metadata = object.get("metadata").cloned();
-        *object = existing.clone();
+        let sent = map_mut(object);
+        let (status, metadata) = (sent.remove("status"), sent.remove("metadata"));
+        let (metadata, replaced): (_, &[&str]) =
+            if resource.custom.is_none() { (metadata, &["status", "metadata"]) } else { (None, &["status"]) };
+        *object = copy_without(existing, replaced);
         set_or_remove(map_mut(object), "status", status);
         if resource.custom.is_none() {
             set_or_remove(map_mut(object), "metadata", metadata);
@@ -203,25 +207,23 @@ fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subreso
     meta.remove("selfLink");
 }
 
+/// A copy of an object without some of its fields, which would only be thrown away.
+fn copy_without(object: &Value, fields: &[&str]) -> Value {
+    let kept = object.as_object().into_iter().flatten().filter(|(key, _)| !fields.contains(&key.as_str()));
+    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
 /// Whether the part of an object that its generation counts has changed.
 fn spec_changed(resource: &Resource, old: &Value, new: &Value) -> bool {
     if !resource.generation {
         return false;
     }
-    let counted = |object: &Value| {
-        let mut copy = object.clone();
-        let map = map_mut(&mut copy);
-        map.remove("metadata");
-        if resource.status {
-            map.remove("status");
-        }
-        copy
-    };
+    let is_left_out = |key: &str| key == "metadata" || key == "status" && resource.status;
     let meta = |object: &Value, field: &str| crate::object::at(object, &["metadata", field]).cloned();
     let extra = match resource.id.as_str() {
         "deployments.apps" => meta(old, "annotations") != meta(new, "annotations"),
         "endpointslices.discovery.k8s.io" => meta(old, "labels") != meta(new, "labels"),
         _ => false,
     };
-    extra || counted(old) != counted(new)
+    extra || !same_but_for(old, new, is_left_out)
 }

@@ -118,6 +118,9 @@ impl Run {
 
     /// `anyOf`, `oneOf`, `allOf` and `not`.
     fn parts(&mut self, node: &Node, value: &Value) {
+        if node.any_of.is_empty() && node.one_of.is_empty() && node.all_of.is_empty() && node.not.is_none() {
+            return;
+        }
         let name = self.path.to_string();
         if !node.any_of.is_empty() {
             let (fitting, best) = self.alternatives(&node.any_of, value);
