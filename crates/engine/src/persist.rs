@@ -208,7 +208,8 @@ impl Pass<'_> {
     fn set_progressing(&mut self, status: &mut RolloutStatus, is_healthy: bool, became_unhealthy: bool) {
         let now = self.now;
         let kind = condition::PROGRESSING;
-        if status.abort == Some(true) && status.aborted_at.is_none() {
+        if status.abort == Some(true) && status.current_pod_hash.text() != self.sets.new_hash() {
+            // The abort belongs to the revision before, or is not acted on yet.
             return;
         }
         if status.abort == Some(true) {

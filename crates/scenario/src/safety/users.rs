@@ -158,7 +158,7 @@ impl<'a> Users<'a> {
 
     /// Nobody leaves before the last version is everywhere it should be.
     pub(super) async fn promote_what_waits(&self) -> Result<()> {
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             tokio::time::sleep(Duration::from_secs(5)).await;
             let mut is_over = true;
             for member in self.cast.iter().filter(|member| member.ending == Ending::Last) {
@@ -170,6 +170,9 @@ impl<'a> Users<'a> {
                     self.command(&["retry", "rollout", member.name]).await?;
                 } else if status["pauseConditions"].as_array().is_some_and(|pauses| !pauses.is_empty()) {
                     self.command(&["promote", member.name]).await?;
+                } else if round > ROUNDS / 2 && !is_over {
+                    // Steps wait for the stable version, which may be a bad one that became stable with no pods.
+                    self.command(&["promote", member.name, "--full"]).await?;
                 }
             }
             if is_over {
