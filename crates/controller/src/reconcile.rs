@@ -13,13 +13,14 @@ use tidegate_api::values::Time;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
 use tidegate_engine::plan;
-use tidegate_runtime::{Key, Store, Stored, Undecodable};
+use tidegate_runtime::{Change, Key, Store, Stored, Undecodable};
 use tracing::{debug, info};
 
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
 use crate::execute::{Carried, FIELD_MANAGER};
 use crate::observe::observe;
+use crate::triggers;
 use crate::uncertain::Kind;
 
 /// How long a cache that is being filled is waited for.
@@ -114,17 +115,23 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: boo
 async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) -> Result<(), LookError> {
     let cache = &shared.executor.cache;
     match kind {
-        Kind::Rollout => read_into::<Rollout>(shared, &cache.rollouts, kind, object).await?,
-        Kind::ReplicaSet => read_into::<ReplicaSet>(shared, &cache.replica_sets, kind, object).await?,
-        Kind::Service => read_into::<Service>(shared, &cache.services, kind, object).await?,
-        Kind::AnalysisRun => read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?,
-        Kind::Experiment => read_into::<Experiment>(shared, &cache.experiments, kind, object).await?,
+        Kind::Rollout => {
+            // The watch will not tell of it any more: what follows from it follows now.
+            let change = read_into::<Rollout>(shared, &cache.rollouts, kind, object).await?;
+            if matches!(change, Change::Deleted(_)) {
+                triggers::rollout_changed(shared, &change);
+            }
+        }
+        Kind::ReplicaSet => drop(read_into::<ReplicaSet>(shared, &cache.replica_sets, kind, object).await?),
+        Kind::Service => drop(read_into::<Service>(shared, &cache.services, kind, object).await?),
+        Kind::AnalysisRun => drop(read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?),
+        Kind::Experiment => drop(read_into::<Experiment>(shared, &cache.experiments, kind, object).await?),
     }
     shared.executor.uncertain.remove(rollout, kind, object);
     Ok(())
 }
 
-async fn read_into<K>(shared: &Shared, store: &Store<K>, kind: Kind, key: &Key) -> Result<(), LookError>
+async fn read_into<K>(shared: &Shared, store: &Store<K>, kind: Kind, key: &Key) -> Result<Change<K>, LookError>
 where
     K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -133,20 +140,16 @@ where
 {
     let api: Api<K> = Api::namespaced(shared.executor.client.clone(), &key.namespace);
     match api.get_opt(&key.name).await {
-        Ok(Some(found)) => {
-            store.put_own(found);
-        }
+        Ok(Some(found)) => Ok(store.put_own(found)),
         Ok(None) => {
             let known = store.get(key);
-            if let Some(uid) = known.as_ref().and_then(|known| known.meta().uid.as_deref()) {
-                store.remove_own(key, uid);
-            }
+            let uid = known.as_ref().and_then(|known| known.meta().uid.as_deref());
+            Ok(uid.map_or(Change::None, |uid| store.remove_own(key, uid)))
         }
         // An object that is there but cannot be read will be told of by the watch.
-        Err(kube::Error::SerdeError(_)) => {}
-        Err(error) => return Err(LookError::api("get", kind.name(), key, error)),
+        Err(kube::Error::SerdeError(_)) => Ok(Change::None),
+        Err(error) => Err(LookError::api("get", kind.name(), key, error)),
     }
-    Ok(())
 }
 
 /// A Rollout that does not fit its type gets a condition that says so, once per generation.

@@ -190,19 +190,23 @@ impl<K: Resource> Store<K> {
     }
 
     /// Takes note that an object of ours is gone for good.
-    pub fn remove_own(&self, key: &Key, uid: &str) {
+    pub fn remove_own(&self, key: &Key, uid: &str) -> Change<K> {
         let mut inner = self.lock();
         bury(&mut inner, uid, None);
         if inner.entries.get(key).is_some_and(|entry| entry.object.uid() == uid) {
-            self.remove(&mut inner, key);
+            return self.remove(&mut inner, key).map_or(Change::None, Change::Deleted);
         }
+        Change::None
     }
 
     pub(crate) fn begin_list(&self) {
-        self.lock().listed = Some(BTreeSet::new());
+        let mut inner = self.lock();
+        inner.listed = Some(BTreeSet::new());
+        // A list shows everything that was written before it was asked for; only later writes of ours may be missing.
+        inner.entries.values_mut().for_each(|entry| entry.is_own = false);
     }
 
-    /// Ends a list: what it did not name is gone, except what we wrote after it may have been made.
+    /// Ends a list: what it did not name is gone, except what we wrote since it began.
     pub(crate) fn end_list(&self) -> Vec<Change<K>> {
         let mut inner = self.lock();
         let listed = inner.listed.take().unwrap_or_default();
@@ -210,8 +214,7 @@ impl<K: Resource> Store<K> {
         let mut changes = Vec::new();
         for key in missing {
             match inner.entries.get_mut(&key) {
-                // One more list has to agree before our own word counts for nothing.
-                Some(entry) if entry.is_own => entry.is_own = false,
+                Some(entry) if entry.is_own => {}
                 _ => changes.extend(self.remove(&mut inner, &key).map(Change::Deleted)),
             }
         }

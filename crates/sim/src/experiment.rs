@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// How long it must then stay at rest.
 const AFTERWARDS: Duration = Duration::from_secs(600);
 
+/// From the moment a leader knows that it has lost its lease to the moment the next one may write.
+const SUCCESSION: Duration = Duration::from_secs(5);
 /// Writes of a run that goes nowhere, which would otherwise never end: virtual time may stand still meanwhile.
 const MOST_WRITES: u64 = 20_000;
 
@@ -328,8 +330,9 @@ async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule
                 tokio::time::sleep(pause).await;
             }
             Interruption::LeaseLoss => {
-                // It hears of it when the sender is dropped.
+                // It hears of it when the sender is dropped; the next one leads when the lease has run out.
                 drop(stop);
+                tokio::time::sleep(SUCCESSION).await;
                 retiring.spawn(async move { while running.join_next().await.is_some() {} });
                 while retiring.try_join_next().is_some() {}
             }

@@ -42,6 +42,12 @@ impl Leadership {
         Self(receiver)
     }
 
+    /// For one that leads until the [`Reign`] is ended.
+    pub fn reign() -> (Self, Reign) {
+        let (sender, receiver) = watch::channel(Self::alone().0.borrow().to_owned());
+        (Self(receiver), Reign(sender))
+    }
+
     /// Whether a write may be sent now: we lead, and our last renewal is not too old to be sure.
     pub fn is_held(&self) -> bool {
         self.0.borrow().is_some_and(|until| Instant::now() < until)
@@ -74,6 +80,17 @@ impl Leadership {
                 }
             }
         }
+    }
+}
+
+/// Ends a leadership from outside.
+#[derive(Debug)]
+pub struct Reign(watch::Sender<Option<Instant>>);
+
+impl Reign {
+    /// From now on nothing may be written.
+    pub fn end(&self) {
+        self.0.send_replace(None);
     }
 }
 

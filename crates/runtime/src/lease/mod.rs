@@ -10,6 +10,6 @@ mod driver;
 mod election;
 mod record;
 
-pub use driver::{Leadership, LeaseOptions, lead};
+pub use driver::{Leadership, LeaseOptions, Reign, lead};
 pub use election::{Election, Step, Timing};
 pub use record::{Lease, LeaseSpec};

@@ -47,7 +47,7 @@ pub(super) struct Member {
 
 /// The pod template of a version; a bad one never gets ready.
 pub(super) fn template(image: &str, app: &str, is_bad: bool) -> Value {
-    let annotations = if is_bad { json!({"node-agent.tidegate.dev/pull-error": "true"}) } else { json!({}) };
+    let annotations = if is_bad { json!({"node-agent.tidegate.dev/unschedulable": "true"}) } else { json!({}) };
     json!({"metadata": {"labels": {"app": app}, "annotations": annotations},
         "spec": {"containers": [{"name": "main", "image": image}]}})
 }

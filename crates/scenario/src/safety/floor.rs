@@ -1,6 +1,6 @@
 //! (I2) Traffic always has pods to go to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,15 +10,20 @@ use tidegate_sim::journal::{Change, Mirror};
 
 use super::SUBJECT;
 use super::objects::{
-    History, ROLLOUTS, SERVICES, SETS, available, hash, is_leaving, name, rollout_of, selected, sets_of, size, text,
-    uid,
+    History, ROLLOUTS, SERVICES, SETS, available, hash, is_leaving, name, owner, rollout_of, selected, sets_of, size,
+    text, uid,
 };
+
+/// Available pods by uid of ReplicaSets.
+type Moment = BTreeMap<String, i64>;
 
 /// Judges what the controller asks for, by what it may have known: available pods as reported within the window.
 pub(super) struct Floor {
     window: Duration,
-    /// By uid of ReplicaSets.
+    /// By uid of ReplicaSets: available pods.
     reported: BTreeMap<String, History>,
+    /// By name of Rollouts: available pods of all their sets, at each moment within the window.
+    moments: BTreeMap<String, VecDeque<(Duration, Moment)>>,
     /// By uid of Rollouts.
     wanted: BTreeMap<String, History>,
 }
@@ -27,7 +32,7 @@ impl Floor {
     pub(super) fn new(menu: &Menu) -> Self {
         // Slow requests and restarts make knowledge old even where the view is clear.
         let window = Duration::from_secs(if menu.leaves_the_view_clear() { 30 } else { 90 });
-        Self { window, reported: BTreeMap::new(), wanted: BTreeMap::new() }
+        Self { window, reported: BTreeMap::new(), moments: BTreeMap::new(), wanted: BTreeMap::new() }
     }
 
     fn remember(&mut self, change: &Change) {
@@ -37,6 +42,17 @@ impl Floor {
             _ => return,
         };
         histories.0.entry(uid(&change.new).to_owned()).or_default().note(change.at, histories.1, self.window);
+        if let (SETS, Some(("Rollout", rollout))) = (change.key.0.as_str(), owner(&change.new)) {
+            let moments = self.moments.entry(rollout.to_owned()).or_default();
+            let mut moment = moments.back().map(|(_, moment)| moment.clone()).unwrap_or_default();
+            let reported = available(&change.new);
+            if moment.insert(uid(&change.new).to_owned(), reported) != Some(reported) {
+                moments.push_back((change.at, moment));
+            }
+            while moments.get(1).is_some_and(|(then, _)| *then + self.window < change.at) {
+                moments.pop_front();
+            }
+        }
     }
 
     fn floor_of(&mut self, rollout: &Value, at: Duration) -> i64 {
@@ -48,25 +64,26 @@ impl Floor {
         self.reported.get_mut(uid(set)).map_or(0, |history| history.most(at, self.window)).min(size)
     }
 
-    /// A set of a canary shrinks: what is left must be enough, unless pods that serve nobody are taken away. It must be
-    /// so with what is reported now or with the best that was reported within the window.
+    /// A set of a canary shrinks: what is left must be enough, unless pods that serve nobody are taken away; by what was
+    /// reported at some moment within the window.
     fn judge_canary(&mut self, change: &Change, old: &Value, mirror: &Mirror, rollout: &Value) -> Result<(), String> {
         let least = self.floor_of(rollout, change.at);
         let sets: Vec<_> = sets_of(mirror, rollout).filter(|set| !is_leaving(set)).collect();
-        let total = |this: i64, serving: &mut dyn FnMut(&Value, i64) -> i64| -> i64 {
+        let total = |moment: &Moment, this: i64| -> i64 {
             let size_of = |set: &Value| if uid(set) == uid(&change.new) { this } else { size(set) };
-            sets.iter().map(|set| serving(set, size_of(set))).sum()
+            sets.iter().map(|set| moment.get(uid(set)).copied().unwrap_or(0).min(size_of(set))).sum()
         };
-        let now = &mut |set: &Value, size: i64| available(set).min(size);
-        let (before, after) = (total(size(old), now), total(size(&change.new), now));
-        let is_sound = after >= least || after == before;
-        let best = &mut |set: &Value, size: i64| self.serving(set, size, change.at);
-        let (before, after) = (total(size(old), best), total(size(&change.new), best));
-        if is_sound || after >= least || after == before {
-            return Ok(());
+        let moments = self.moments.get(name(rollout)).into_iter().flatten();
+        let mut left = 0;
+        for (_, moment) in moments {
+            let (before, after) = (total(moment, size(old)), total(moment, size(&change.new)));
+            if after >= least || after == before {
+                return Ok(());
+            }
+            left = left.max(after);
         }
         let (name, size) = (name(&change.new), size(&change.new));
-        Err(format!("{name} shrinks to {size}: {after} pods are left to serve, {least} must be"))
+        Err(format!("{name} shrinks to {size}: {left} pods are left to serve, {least} must be"))
     }
 
     /// The set that live traffic goes to shrinks: it keeps its full size.

@@ -41,7 +41,9 @@ impl Subject for Controller {
     }
 
     fn start(&self, seat: Seat) -> BoxFuture<'static, ()> {
-        tidegate_controller::run(seat.client, seat.clock, Options::default(), Leadership::alone(), seat.stop).boxed()
+        let (leadership, reign) = Leadership::reign();
+        let stop = seat.stop.map(move |()| reign.end());
+        tidegate_controller::run(seat.client, seat.clock, Options::default(), leadership, stop).boxed()
     }
 }
 

@@ -19,8 +19,6 @@ pub(super) struct Telling {
     told: Counts,
     /// Whether every event must have arrived.
     is_exact: bool,
-    /// Whether the last write of a leader may land after the first of the next, and both tell of it.
-    overlaps: bool,
 }
 
 const REASONS: [&str; 4] = ["RolloutCompleted", "RolloutPaused", "RolloutAborted", "RolloutUpdated"];
@@ -39,7 +37,7 @@ impl Telling {
             Fault::SlowRequest,
         ];
         let is_exact = losing.into_iter().all(|fault| menu.rate(fault) == 0);
-        Self { happened: Counts::new(), told: Counts::new(), is_exact, overlaps: menu.rate(Fault::LeaseLoss) > 0 }
+        Self { happened: Counts::new(), told: Counts::new(), is_exact }
     }
 
     fn note(&mut self, change: &Change, old: &Value) {
@@ -69,7 +67,7 @@ impl Telling {
         let told = self.told.entry(key.clone()).or_default();
         *told += 1;
         let happened = self.happened.get(&key).copied().unwrap_or(0);
-        if !self.overlaps && reason != "RolloutUpdated" && *told > happened {
+        if reason != "RolloutUpdated" && *told > happened {
             let name = text(&change.new["involvedObject"]["name"]);
             return Err(format!("{reason} of {name} is told {told} times and happened {happened} times"));
         }

@@ -35,7 +35,7 @@ pub enum Fault {
     SilenceAfter,
     /// The client under test dies before or after a write and comes back a little later.
     Crash,
-    /// The client under test is told to stop at a write, and another one takes over at once.
+    /// The client under test is told to stop at a write; another one takes over when the lease has run out.
     LeaseLoss,
     /// A pod is unready for a while.
     SlowPods,

@@ -17,7 +17,7 @@ use crate::random::Random;
 pub enum Interruption {
     /// It dies at once, in the middle of whatever it does, and comes back after a while.
     Crash(Duration),
-    /// It is told to stop, and its successor starts at once.
+    /// It is told to stop; its successor starts when the lease has run out.
     LeaseLoss,
 }
 
