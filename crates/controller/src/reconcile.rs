@@ -12,7 +12,7 @@ use tidegate_api::rollout::Rollout;
 use tidegate_api::values::Time;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
-use tidegate_engine::plan;
+use tidegate_engine::plan_ahead;
 use tidegate_runtime::{Key, Store, Stored, Undecodable};
 use tracing::{debug, info};
 
@@ -72,7 +72,7 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
         result => result?,
     };
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
-    let plan = plan(&sight.seen, executor.clock.now_seconds());
+    let plan = plan_ahead(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {
         debug!(rollout = name, namespace, "Waiting for {waiting}");
     }
