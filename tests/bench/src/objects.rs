@@ -40,7 +40,7 @@ fn template(app: &str, image: &str) -> Value {
 /// A Rollout of the fleet.
 pub(crate) fn rollout(number: usize, replicas: u32) -> Value {
     let name = name(number);
-    json!({"metadata": {"name": name, "namespace": NAMESPACE}, "spec": {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": {
         "replicas": replicas, "selector": {"matchLabels": {"app": name}}, "strategy": {"canary": {"steps": steps()}},
         "template": template(&name, "shop:1"),
     }})
@@ -63,7 +63,7 @@ pub(crate) fn abort() -> Value {
 
 /// The Rollout whose Service is meddled with.
 pub(crate) fn probe() -> Value {
-    json!({"metadata": {"name": PROBE, "namespace": PROBE}, "spec": {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": PROBE, "namespace": PROBE}, "spec": {
         "replicas": 1, "selector": {"matchLabels": {"app": PROBE}}, "template": template(PROBE, "probe:1"),
         "strategy": {"canary": {"steps": steps(), "stableService": PROBE, "canaryService": "probe-canary"}},
     }})
