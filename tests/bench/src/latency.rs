@@ -30,8 +30,11 @@ pub(crate) struct Drift {
     pub(crate) repaired: Vec<f64>,
     /// From the change having reached the API server to the event of it reaching a watch of ours.
     pub(crate) told: Vec<f64>,
-    /// From that event to the repair having reached the API server.
+    /// From that event to the repair having reached the API server; nothing where it was there before the event had
+    /// reached us, for no watch is served before all others.
     pub(crate) answered: Vec<f64>,
+    /// From the change to the repair, both as they reached the API server.
+    pub(crate) whole: Vec<f64>,
 }
 
 /// One change and its repair, by the clock on the wall that the audit log has too.
@@ -112,11 +115,10 @@ fn matched(samples: &[Sample], entries: &[Entry]) -> Drift {
     for sample in samples {
         drift.repaired.push(between(sample.sent, sample.seen));
         let is_in = |entry: &&Entry| entry.received >= sample.sent && entry.received <= sample.seen;
-        if let Some(change) = requests(ADMIN).find(is_in) {
+        if let (Some(change), Some(repair)) = (requests(ADMIN).find(is_in), requests(USER).find(is_in)) {
             drift.told.push(between(change.received, sample.told));
-        }
-        if let Some(repair) = requests(USER).find(is_in) {
-            drift.answered.push(between(sample.told, repair.received));
+            drift.answered.push(between(sample.told, repair.received).max(0.0));
+            drift.whole.push(between(change.received, repair.received));
         }
     }
     drift
@@ -168,6 +170,9 @@ mod tests {
         let samples = [Sample { sent: at(0), told: at(3000), seen: at(9000) }];
         let entries = [entry(USER, -500), entry(ADMIN, 1000), entry(USER, 4500), entry(USER, 20_000)];
         let drift = matched(&samples, &entries);
-        assert_eq!((drift.repaired, drift.told, drift.answered), (vec![9.0], vec![2.0], vec![1.5]));
+        assert_eq!((drift.repaired, drift.told), (vec![9.0], vec![2.0]));
+        assert_eq!((drift.answered, drift.whole), (vec![1.5], vec![3.5]));
+        let early = [Sample { sent: at(0), told: at(5000), seen: at(9000) }];
+        assert_eq!(matched(&early, &entries).answered, [0.0], "it was told before we were");
     }
 }

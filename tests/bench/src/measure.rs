@@ -183,6 +183,8 @@ impl Run<'_> {
         figures.add("watch event to write, p50", percentile(&drift.answered, 0.5), ms);
         let last = percentile(&drift.answered, 0.99);
         figures.held("watch event to write, p99", last, ms, Some(targets::ANSWER));
+        figures.add("change to write, all in all, p50", percentile(&drift.whole, 0.5), ms);
+        figures.add("change to write, all in all, p99", percentile(&drift.whole, 0.99), ms);
         Ok(())
     }
 
