@@ -10,9 +10,9 @@ mod run;
 mod tidy;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -72,8 +72,14 @@ enum Task {
         #[arg(long)]
         log: bool,
     },
-    /// Measure the embedded cluster: an hour of 50 workloads, writes and events a second, memory
-    Bench,
+    /// Measure the embedded cluster (`embedded`), or controllers on a real control plane (anything else); both when
+    /// nothing is said
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// `embedded`, or flags for the real part: --rollouts 100,500 --controller CMD; try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Build the release binaries and their checksums into dist/
     Dist,
     /// Everything that must hold before a change lands; installs and builds what the tests need
@@ -107,7 +113,7 @@ fn perform(task: Task) -> Result<ExitCode> {
             arguments.insert(0, "seeds".to_owned());
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
-        Task::Bench => return program("tidegate-sim", "tidegate-sim", &["--release"], &["bench".to_owned()]),
+        Task::Bench { arguments } => return bench(&arguments),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -127,18 +133,28 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
     Ok(if report.totals().1 == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Both benches, each a program of its own, as users would run what they measure.
+fn bench(arguments: &[String]) -> Result<ExitCode> {
+    let is_embedded = arguments == ["embedded"];
+    if is_embedded || arguments.is_empty() {
+        let code = program("tidegate-sim", "tidegate-sim", &["--release"], &["bench".to_owned()])?;
+        if is_embedded || code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    // Together, so that what both need is built once.
+    let parts = ["--package", "rollouts-controller", "--package", "tidegate-bench"];
+    run::succeed(run::cargo(root()).args(["build", "--quiet", "--release"]).args(parts))?;
+    run::finished(Command::new(run::target_folder(root()).join("release/tidegate-bench")).args(arguments))
+}
+
 /// Builds and runs a program of the workspace that needs more than this one should.
 fn program(package: &str, name: &str, how: &[&str], arguments: &[String]) -> Result<ExitCode> {
-    let status = run::cargo(root())
-        .args(["run", "--quiet", "--package", package, "--bin", name])
-        .args(how)
-        .arg("--")
-        .args(arguments)
-        .status()
-        .context("cannot start cargo")?;
-    match status.code() {
-        Some(0) => Ok(ExitCode::SUCCESS),
-        Some(_) => Ok(ExitCode::FAILURE),
-        None => bail!("{name} was ended by a signal"),
-    }
+    run::finished(
+        run::cargo(root())
+            .args(["run", "--quiet", "--package", package, "--bin", name])
+            .args(how)
+            .arg("--")
+            .args(arguments),
+    )
 }

@@ -1,7 +1,7 @@
 //! Running other programs and saying so.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
@@ -31,6 +31,16 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
         bail!("`{shown}` failed ({status})");
     }
     Ok(())
+}
+
+/// Runs a command to its end, which is ours too.
+pub(crate) fn finished(command: &mut Command) -> Result<ExitCode> {
+    let shown = shown(command);
+    match command.status().with_context(|| format!("cannot start `{shown}`"))?.code() {
+        Some(0) => Ok(ExitCode::SUCCESS),
+        Some(_) => Ok(ExitCode::FAILURE),
+        None => bail!("`{shown}` was ended by a signal"),
+    }
 }
 
 /// The command as a person would type it.

@@ -252,7 +252,9 @@ fn watch_signals() -> Result<watch::Receiver<bool>, StartError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(StartError::Signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(StartError::Signals)?;
     tokio::spawn(async move {
-        info!("Signal {} received, shutting down", either(&mut interrupt, &mut terminate).await);
+        // Not within the log line: what is not logged is not waited for either.
+        let name = either(&mut interrupt, &mut terminate).await;
+        info!("Signal {name} received, shutting down");
         stop.send_replace(true);
         let name = either(&mut interrupt, &mut terminate).await;
         warn!("Signal {name} received again, leaving at once");
@@ -271,5 +273,18 @@ async fn either(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str 
         biased;
         _ = interrupt.recv() => "SIGINT",
         _ = terminate.recv() => "SIGTERM",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Here nothing is logged at all, as with `--loglevel error`.
+    #[tokio::test]
+    async fn without_a_log_it_still_takes_a_signal_to_stop() {
+        let mut stopped = watch_signals().unwrap();
+        let told = tokio::time::timeout(Duration::from_millis(200), stopped.wait_for(|is_stopped| *is_stopped)).await;
+        assert!(told.is_err(), "told to stop, and nobody has said so");
     }
 }

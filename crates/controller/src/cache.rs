@@ -11,6 +11,8 @@ use tidegate_validate::references::{service_roles, template_references};
 
 /// Objects by the uid of their controller.
 pub(crate) const BY_OWNER: &str = "owner";
+/// ReplicaSets that nobody controls, by namespace.
+pub(crate) const ORPHANS: &str = "orphans";
 /// Rollouts by `namespace/name` of the Services they name.
 pub(crate) const BY_SERVICE: &str = "service";
 /// Rollouts by `namespace/name` of the AnalysisTemplates they name; cluster ones have no namespace.
@@ -37,6 +39,11 @@ pub(crate) fn controller_of(metadata: &ObjectMeta) -> Option<&tidegate_api::Owne
 
 fn owner_uid(metadata: &ObjectMeta) -> Vec<String> {
     controller_of(metadata).map(|owner| owner.uid.clone()).into_iter().collect()
+}
+
+fn orphaned_in(metadata: &ObjectMeta) -> Vec<String> {
+    let is_orphan = controller_of(metadata).is_none();
+    is_orphan.then(|| metadata.namespace.text().to_owned()).into_iter().collect()
 }
 
 fn in_namespace_of(rollout: &Rollout, name: &str) -> String {
@@ -81,7 +88,10 @@ impl Cache {
                 Index { name: BY_TEMPLATE, of: template_keys },
                 Index { name: BY_WORKLOAD, of: workload_keys },
             ]),
-            replica_sets: Store::new(&[Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) }]),
+            replica_sets: Store::new(&[
+                Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) },
+                Index { name: ORPHANS, of: |set: &ReplicaSet| orphaned_in(&set.metadata) },
+            ]),
             services: Store::new(&[]),
             analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }]),
             experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }]),

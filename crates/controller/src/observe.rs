@@ -14,7 +14,7 @@ use tidegate_runtime::Key;
 use tidegate_validate::labels;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 
-use crate::cache::{BY_OWNER, controller_of};
+use crate::cache::{BY_OWNER, ORPHANS, controller_of};
 use crate::controller::Shared;
 use crate::error::LookError;
 use crate::execute::views;
@@ -62,12 +62,14 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
 
 /// Our own sets, and those of nobody that carry our label: whether they fit is the engine's to say.
 fn own_or_orphaned_sets(shared: &Shared, uid: &str, namespace: &str) -> Vec<tidegate_api::view::ReplicaSet> {
-    let all = shared.executor.cache.replica_sets.within(namespace);
-    let concerns_us = |set: &tidegate_api::view::ReplicaSet| match controller_of(&set.metadata) {
-        Some(owner) => owner.uid == uid,
-        None => true,
-    };
-    all.iter().filter(|set| concerns_us(set)).map(|set| (**set).clone()).collect()
+    let sets = &shared.executor.cache.replica_sets;
+    // A namespace may hold thousands; and plans have always been given them by name.
+    let mut found = sets.find(BY_OWNER, uid);
+    found.extend(sets.find(ORPHANS, namespace));
+    // Whoever says in another namespace that this Rollout controls it, says so wrongly.
+    found.retain(|set| set.metadata.namespace.text() == namespace);
+    found.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    found.iter().map(|set| (**set).clone()).collect()
 }
 
 fn taken_names(shared: &Shared, uid: &str, namespace: &str) -> BTreeSet<String> {

@@ -12,7 +12,7 @@ use tidegate_api::rollout::Rollout;
 use tidegate_api::values::Time;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
-use tidegate_engine::plan;
+use tidegate_engine::plan_ahead;
 use tidegate_runtime::{Change, Key, Store, Stored, Undecodable};
 use tracing::{debug, info};
 
@@ -93,7 +93,7 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: boo
     };
     sight.seen.defers_restart = defers_restart;
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
-    let plan = plan(&sight.seen, executor.clock.now_seconds());
+    let plan = plan_ahead(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {
         debug!(rollout = name, namespace, "Waiting for {waiting}");
     }

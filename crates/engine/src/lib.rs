@@ -3,6 +3,7 @@
 //! ```text
 //!   Observed ──▶ plan(observed, now) ──▶ Plan { actions in order, status, events, wake_at, waiting_for }
 //!
+//!   ahead.rs        several looks in one, where nothing but the status is written
 //!   planner.rs      the order of one look: validity, ownership, the new ReplicaSet, pauses, then the strategy
 //!   canary/  blue_green/    one strategy each: services, traffic, sizes, status
 //!   counts/         how many pods, as arithmetic on a few numbers
@@ -16,6 +17,7 @@
 //! This crate must never do I/O, read a clock, draw a random number, log, or name tokio or kube. What it needs is
 //! passed in, what it decides is returned, and every hold says what it waits for.
 
+mod ahead;
 mod analysis;
 mod blue_green;
 mod canary;
@@ -52,6 +54,7 @@ mod unsupported;
 mod waiting;
 mod workload;
 
+pub use ahead::plan_ahead;
 pub use collision::{after_collision, after_failed_create, is_as_good};
 pub use new_set::owner_reference;
 pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};

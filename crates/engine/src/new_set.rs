@@ -31,15 +31,25 @@ const NOT_COPIED: [&str; 5] = [
 pub(crate) struct Hashes {
     /// Today's.
     pub current: String,
-    /// That of releases before the types of Kubernetes 0.34.
-    pub older: Option<String>,
+    /// What they are hashes of.
+    pub template: Raw,
+    /// How often a hash was taken already.
+    pub collisions: Option<i32>,
+}
+
+impl Hashes {
+    /// That of releases before the types of Kubernetes 0.34. Most sets are found by today's, and hashing is the larger
+    /// part of a look.
+    fn older(&self) -> Option<String> {
+        tidegate_hash::pod_template_hash_with_null_timestamp(self.template.as_raw_value(), self.collisions).ok()
+    }
 }
 
 /// The set of a template among candidates, oldest first: by label, by the label of older releases, by meaning.
 pub(crate) fn find<'a>(all: &[&'a ReplicaSet], wanted: &Value, hashes: &Hashes) -> Option<&'a ReplicaSet> {
     let labelled = |hash: &str| all.iter().copied().find(|set| set.hash() == hash);
     labelled(&hashes.current)
-        .or_else(|| hashes.older.as_deref().and_then(labelled))
+        .or_else(|| hashes.older().and_then(|older| labelled(&older)))
         .or_else(|| all.iter().copied().find(|set| has_template(set, wanted)))
 }
 

@@ -107,11 +107,10 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
     let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
     let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");
     let current = tidegate_hash::pod_template_hash(template.as_raw_value(), collisions).map_err(bad_template)?;
-    let older = tidegate_hash::pod_template_hash_with_null_timestamp(template.as_raw_value(), collisions).ok();
     Ok(InForce {
         template: template.to_value(),
         selector,
-        hashes: Hashes { current, older },
+        hashes: Hashes { current, template, collisions },
         steps_hash: steps_hash(rollout)?,
     })
 }

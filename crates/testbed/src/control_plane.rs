@@ -8,6 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use kube::{Api, Client, Config};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::assets::Binaries;
@@ -19,10 +20,6 @@ use crate::testbed::Options;
 /// The controllers that need machines, disks or a cloud are left out.
 const CONTROLLERS: &str = "*,-node-lifecycle-controller,-node-ipam-controller,-node-route-controller,\
     -persistentvolume-binder-controller,-persistentvolume-attach-detach-controller,-ttl-controller";
-
-const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-  "rules": [{"level": "Metadata"}]}
-"#;
 
 /// How often readiness is asked for.
 const POLL: Duration = Duration::from_millis(50);
@@ -77,7 +74,7 @@ impl ControlPlane {
         };
         // The API server waits for etcd by itself, so both start at once.
         let mut etcd = part("etcd", &binaries.etcd, etcd_args(layout, client_port, peer_port))?;
-        fs::write(layout.audit_policy(), AUDIT_POLICY).map_err(setup)?;
+        fs::write(layout.audit_policy(), audit_policy(&options.audited)).map_err(setup)?;
         let args = apiserver_args(layout, &credentials, client_port, api_port, options);
         let mut apiserver = part("kube-apiserver", &binaries.kube_apiserver, args)?;
 
@@ -148,6 +145,17 @@ async fn is_ready(client: &Client) -> bool {
 async fn controllers_work(client: &Client) -> bool {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     matches!(tokio::time::timeout(Duration::from_secs(2), api.get_opt("kube-root-ca.crt")).await, Ok(Ok(Some(_))))
+}
+
+/// Every request without its body, of these users or of all.
+fn audit_policy(users: &[String]) -> String {
+    let rules = if users.is_empty() {
+        json!([{"level": "Metadata"}])
+    } else {
+        json!([{"level": "Metadata", "users": users}, {"level": "None"}])
+    };
+    json!({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules})
+        .to_string()
 }
 
 fn etcd_args(layout: &Layout, client_port: u16, peer_port: u16) -> Vec<String> {

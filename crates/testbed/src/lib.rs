@@ -34,4 +34,5 @@ mod testbed;
 
 pub use assets::{AssetError, Binaries, cache_dir, prepare};
 pub use error::TestbedError;
+pub use process::Part;
 pub use testbed::{Options, Testbed};

@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{LazyLock, mpsc};
+use std::time::{Duration, Instant};
 
 type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
@@ -43,8 +44,9 @@ pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     })
 }
 
-/// A part of the control plane: a process with a log, killed when dropped.
-pub(crate) struct Part {
+/// A process with a log, killed when dropped and when this process ends: a part of the control plane, or a program that
+/// is tested on it.
+pub struct Part {
     name: &'static str,
     child: Child,
     log: PathBuf,
@@ -53,37 +55,68 @@ pub(crate) struct Part {
 impl Part {
     /// Starts `program` with its output in `logs/NAME.log`.
     pub(crate) fn start(name: &'static str, program: &Path, args: &[String], logs: &Path) -> io::Result<Self> {
+        Self::start_with(name, program, args, &[], logs)
+    }
+
+    /// The same, with more in its environment.
+    pub(crate) fn start_with(
+        name: &'static str,
+        program: &Path,
+        args: &[String],
+        environment: &[(&str, &str)],
+        logs: &Path,
+    ) -> io::Result<Self> {
         let log = logs.join(format!("{name}.log"));
         let output = File::create(&log)?;
         let errors = output.try_clone()?;
         let mut command = tied(program);
         // Its own group: a Ctrl-C at the terminal is for us to answer, in order.
-        command.args(args).process_group(0).stdin(Stdio::null()).stdout(output).stderr(errors);
+        command
+            .args(args)
+            .envs(environment.iter().copied())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
         Ok(Self { name, child: spawn(command)?, log })
     }
 
     /// Name of the part.
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// Process number.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// How it ended, if it has.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
     /// The last lines of its log.
-    pub(crate) fn tail(&self) -> String {
+    pub fn tail(&self) -> String {
         tail(&self.log, 25)
     }
 
+    /// Asks it to end and waits up to `patience`; whoever has not ended by then is killed. Says whether it ended by itself.
+    pub fn stop(&mut self, patience: Duration) -> bool {
+        let asked = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
+        let begun = Instant::now();
+        while asked.as_ref().is_ok_and(ExitStatus::success) && begun.elapsed() < patience {
+            if self.ended().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.kill();
+        false
+    }
+
     /// Kills it at once: its data is thrown away, so there is nothing to finish.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let _already_gone = self.child.kill();
         let _reaped = self.child.wait();
     }
@@ -186,5 +219,23 @@ mod tests {
         assert!(stat.exists());
         drop(part);
         assert!(!stat.exists());
+    }
+
+    #[test]
+    fn a_part_that_does_not_listen_is_killed() {
+        let logs = tempfile::tempdir().unwrap();
+        let start = |script: &str| {
+            let args = ["-c".to_owned(), script.to_owned()];
+            let environment = [("LASTS", "600")];
+            Part::start_with("sh", Path::new("sh"), &args, &environment, logs.path()).unwrap()
+        };
+        let patience = Duration::from_millis(500);
+        assert!(start("exec sleep $LASTS").stop(patience));
+        let mut deaf = start("trap '' TERM; echo deaf; while :; do sleep 0.1; done");
+        while deaf.tail().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!deaf.stop(patience));
+        assert!(deaf.ended().is_some());
     }
 }

@@ -20,7 +20,7 @@ use crate::assets::{self, Binaries};
 use crate::control_plane::{ControlPlane, Layout, client_from, config_from};
 use crate::credentials::random_hex;
 use crate::error::TestbedError;
-use crate::process::{Sweeper, tail};
+use crate::process::{Part, Sweeper, tail};
 
 /// How often a start is tried when a port was taken meanwhile.
 const ATTEMPTS: u32 = 3;
@@ -32,6 +32,8 @@ const MOST_AGENT_LINES: u32 = 10_000;
 pub struct Options {
     /// Write an audit log (every request, without bodies); see [`Testbed::audit_log`].
     pub audit: bool,
+    /// Whose requests are in the audit log; everybody's when empty.
+    pub audited: Vec<String>,
     /// Further flags of kube-apiserver.
     pub apiserver_args: Vec<String>,
     /// The node agent: default delays, nodes, whether Job commands are run.
@@ -44,6 +46,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             audit: false,
+            audited: Vec::new(),
             apiserver_args: Vec::new(),
             agent: tidegate_node_agent::Options::default(),
             ready_timeout: Duration::from_secs(90),
@@ -175,6 +178,22 @@ impl Testbed {
             .map_err(std::io::Error::other)
             .flatten()
             .map_err(|source| setup(&self.binaries.kubectl.display().to_string(), source))
+    }
+
+    /// Starts a program that lives no longer than this process, with its output in `NAME.log` of
+    /// [the logs](Self::logs_dir). A second start under the same name begins the log anew.
+    ///
+    /// # Errors
+    /// When it cannot be started; a program that does not exist only ends at once, with a line in its log.
+    pub fn program(
+        &self,
+        name: &'static str,
+        program: &Path,
+        args: &[String],
+        environment: &[(&str, &str)],
+    ) -> Result<Part, TestbedError> {
+        let failed = |source| setup(&format!("{name} ({})", program.display()), source);
+        Part::start_with(name, program, args, environment, &self.logs_dir()).map_err(failed)
     }
 
     /// Makes a namespace that no other test has; its name begins with `prefix`.

@@ -3,6 +3,7 @@
 mod correlator;
 mod recent;
 
+use futures::FutureExt;
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
@@ -23,7 +24,9 @@ use self::recent::Recent;
 use crate::error::REQUEST_TIMEOUT;
 use crate::metrics::{Metrics, severity};
 
-/// Events that may wait to be sent; more are dropped, because nothing may wait for them.
+/// Senders that work side by side.
+const LANES: usize = 8;
+/// Events that may wait for one sender; more are dropped, because nothing may wait for them.
 const MOST_WAITING: usize = 1000;
 /// Events that are remembered, so that the same one again only raises a number.
 const MOST_REMEMBERED: usize = 4096;
@@ -49,7 +52,8 @@ struct Told {
 /// Takes events to be told.
 #[derive(Clone)]
 pub(crate) struct Recorder {
-    queue: mpsc::Sender<Message>,
+    /// By object, so that what is told of one arrives in order and one slow answer does not hold up all others.
+    lanes: Vec<mpsc::Sender<Message>>,
     clock: Clock,
     leadership: Leadership,
     metrics: Metrics,
@@ -63,9 +67,10 @@ impl Recorder {
         leadership: Leadership,
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + use<>) {
-        let (queue, waiting) = mpsc::channel(MOST_WAITING);
-        let sending = send(client, leadership.clone(), waiting);
-        (Self { queue, clock, leadership, metrics }, sending)
+        let (lanes, waiting): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::channel(MOST_WAITING)).unzip();
+        let sending = waiting.into_iter().map(|waiting| send(client.clone(), leadership.clone(), waiting));
+        let sending = futures::future::join_all(sending.collect::<Vec<_>>()).map(|_| ());
+        (Self { lanes, clock, leadership, metrics }, sending)
     }
 
     /// Tells about a Rollout. Whoever does not lead tells nothing: the leader does.
@@ -85,16 +90,21 @@ impl Recorder {
             event: event.clone(),
             at: self.clock.now(),
         };
-        // A full queue drops the event: telling is never worth waiting for.
-        let _ = self.queue.try_send(Message::Told(Box::new(told)));
+        let lane = told.uid.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % LANES);
+        if let Some(lane) = self.lanes.get(lane) {
+            // A full queue drops the event: telling is never worth waiting for.
+            let _ = lane.try_send(Message::Told(Box::new(told)));
+        }
     }
 
     /// Waits until everything told so far has been sent.
     pub(crate) async fn flush(&self) {
-        let (done, sent) = oneshot::channel();
-        if self.queue.send(Message::Flush(done)).await.is_ok() {
-            // A sender that has ended has nothing left to send.
-            let _ = sent.await;
+        for lane in &self.lanes {
+            let (done, sent) = oneshot::channel();
+            if lane.send(Message::Flush(done)).await.is_ok() {
+                // A sender that has ended has nothing left to send.
+                let _ = sent.await;
+            }
         }
     }
 }

@@ -32,6 +32,18 @@ fn weights_are_reached_step_by_step_and_pauses_wait_for_a_person() {
     assert_log("canary-steps", &world);
 }
 
+/// Every status is a write that everybody who watches is told of.
+#[test]
+fn an_update_of_one_pod_takes_eight_statuses() {
+    let mut world = canary(1, json!([{"setWeight": 20}, {"pause": {}}, {"setWeight": 60}, {"pause": {"duration": 1}}]));
+    world.settle();
+    world.statuses = 0;
+    world.set_image("shop:2").settle();
+    world.patch_status("promote", json!({"pauseConditions": null})).settle().pass(2);
+    assert_eq!(world.status().phase.text(), "Healthy");
+    assert!(world.statuses <= 8, "{}: {}", world.statuses, world.log.join("\n"));
+}
+
 #[test]
 fn an_abort_goes_back_to_stable_and_a_retry_starts_again() {
     let mut world = canary(4, json!([{"setWeight": 50}, {"pause": {}}]));

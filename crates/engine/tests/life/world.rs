@@ -8,7 +8,7 @@ use tidegate_api::names::{annotations, labels};
 use tidegate_api::rollout::{Rollout, RolloutStatus};
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::{Items, Text};
-use tidegate_engine::{Event, Observed, Plan, Write, plan};
+use tidegate_engine::{Event, Observed, Plan, Write, plan, plan_ahead};
 use tidegate_validate::references::Lookup;
 
 /// Looks without a change after which something is wrong.
@@ -26,6 +26,8 @@ pub(crate) struct World {
     /// The largest and the smallest number of pods since the last question.
     pub most_pods: i32,
     pub fewest_available: i32,
+    /// Statuses that were written.
+    pub statuses: usize,
 }
 
 impl World {
@@ -44,6 +46,7 @@ impl World {
             woken: None,
             most_pods: 0,
             fewest_available: i32::MAX,
+            statuses: 0,
         }
     }
 
@@ -136,7 +139,8 @@ impl World {
 
     /// One plan, carried out.
     pub(crate) fn look(&mut self) -> Plan {
-        let plan = plan(&self.seen, self.now);
+        let plan = plan_ahead(&self.seen, self.now);
+        self.assert_same_one_by_one(&plan);
         for action in &plan.actions {
             self.write(&action.write);
             self.tell(&action.events);
@@ -145,10 +149,29 @@ impl World {
             let patch = tidegate_engine::status_patch::between(self.seen.rollout.status.as_ref(), &change.status);
             assert!(patch.is_some(), "a status change that changes nothing");
             self.seen.rollout.status = Some((*change.status).clone());
+            self.statuses += 1;
             self.tell(&change.events);
         }
         self.count();
         plan
+    }
+
+    /// Looks taken together must end where they end one by one, and tell the same.
+    fn assert_same_one_by_one(&self, together: &Plan) {
+        let mut seen = self.seen.clone();
+        let mut told = Vec::new();
+        for _ in 0..MOST_LOOKS {
+            let one = plan(&seen, self.now);
+            assert_eq!(one.actions, together.actions);
+            assert_eq!(one.status.is_some(), together.status.is_some());
+            let (Some(one), Some(reached)) = (one.status, &together.status) else { return };
+            told.extend(one.events);
+            if one.status == reached.status && told == reached.events {
+                return;
+            }
+            seen.rollout.status = Some(*one.status);
+        }
+        panic!("one by one does not lead to {together:#?}");
     }
 
     fn tell(&mut self, events: &[Event]) {
