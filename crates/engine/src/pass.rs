@@ -133,7 +133,7 @@ impl<'a> Pass<'a> {
             canary,
             step_index: self.old.current_step_index,
             abort: self.old.abort == Some(true),
-            is_full: self.old.promote_full == Some(true)
+            is_full: self.promotes_fully()
                 || self.old.stable_rs.text().is_empty()
                 || self.is_fully_promoted(),
             new: self.sets.new.map(SetFacts::size),

@@ -79,6 +79,10 @@ impl Pass<'_> {
             // Not acted on before the revision in force is the recorded one: see `end_abort`.
             status.aborted_at = None;
         }
+        if status.abort == Some(true) {
+            // Otherwise the next look would undo the abort.
+            status.promote_full = None;
+        }
         if self.keeps_controller_pause {
             status.controller_pause = Some(true);
         }
@@ -146,6 +150,10 @@ impl Pass<'_> {
     fn abort_if_out_of_time(&mut self, status: &RolloutStatus) {
         let is_wanted = self.spec().progress_deadline_abort == Some(true);
         if !is_wanted || self.is_aborted() || progress::is_completed(status) {
+            return;
+        }
+        if status.current_pod_hash.text() != self.sets.new_hash() {
+            // The time that is over is that of the revision before.
             return;
         }
         if progress::has_progressed(self.old, status) || !self.timeout_applies(status) {

@@ -16,11 +16,18 @@ impl Pass<'_> {
         }
     }
 
+    /// Whether everything is to be skipped. A full promotion ends an abort that was acted on before; an abort that
+    /// nobody has acted on yet ends a full promotion: whoever may be wrong should be wrong on the safe side.
+    pub(crate) fn promotes_fully(&self) -> bool {
+        let has_new_abort = self.old.abort == Some(true) && self.old.aborted_at.is_none();
+        self.old.promote_full == Some(true) && !has_new_abort
+    }
+
     /// Makes the new set the stable one, for the reason given.
     pub(crate) fn promote(&mut self, status: &mut RolloutStatus, why: String) {
         self.pause.clear();
         self.pause.remove_abort();
-        let was_full = self.old.promote_full == Some(true);
+        let was_full = self.promotes_fully();
         status.promote_full = None;
         self.scale_workload_after_success();
         if status.stable_rs == status.current_pod_hash {

@@ -112,7 +112,7 @@ impl<'a> Pass<'a> {
     fn skips_all_analysis(&self) -> bool {
         self.is_fully_promoted()
             || self.is_aborted()
-            || self.old.promote_full == Some(true)
+            || self.promotes_fully()
             || self.old.stable_rs.text().is_empty()
             || self.is_fast_rollback()
     }

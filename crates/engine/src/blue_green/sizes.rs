@@ -56,7 +56,7 @@ impl<'a> Pass<'a> {
         let Some(preview) = strategy.preview_replica_count else { return full };
         let new = self.sets.new_hash();
         let active = self.set_with_hash(self.active_hash());
-        if active.is_none_or(|active| active.hash() == new) || self.old.promote_full == Some(true) {
+        if active.is_none_or(|active| active.hash() == new) || self.promotes_fully() {
             return full;
         }
         let is_paused = self.spec().paused == Some(true) || !self.old.pause_conditions.items().is_empty();

@@ -19,7 +19,7 @@ impl<'a> Pass<'a> {
             self.end_abort();
             status.promote_full = None;
         }
-        if self.old.promote_full == Some(true) || self.is_rollback_within_window() {
+        if self.promotes_fully() || self.is_rollback_within_window() {
             self.pause.clear();
             self.pause.remove_abort();
         }
@@ -91,7 +91,7 @@ impl<'a> Pass<'a> {
         if active != current {
             return None;
         }
-        if self.old.promote_full == Some(true) && !begins_anew {
+        if self.promotes_fully() && !begins_anew {
             return Some("Full promotion requested".to_owned());
         }
         if self.is_fast_rollback() {

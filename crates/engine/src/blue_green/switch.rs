@@ -15,7 +15,7 @@ impl<'a> Pass<'a> {
     fn is_fast_tracked(&self, strategy: &BlueGreenStrategy) -> bool {
         let active = self.selected(strategy.active_service.text());
         self.is_fast_rollback()
-            || self.old.promote_full == Some(true)
+            || self.promotes_fully()
             || active.is_empty()
             || active == self.sets.new_hash()
     }

@@ -54,7 +54,7 @@ impl<'a> Pass<'a> {
 
     /// Begins a pause step, once everything before it has been reached.
     fn start_pause(&mut self, canary: &CanaryStrategy) {
-        if self.spec().paused == Some(true) || self.old.promote_full == Some(true) || self.is_aborted() {
+        if self.spec().paused == Some(true) || self.promotes_fully() || self.is_aborted() {
             return;
         }
         let Some((_, step)) = steps::current(canary, self.old.current_step_index) else { return };

@@ -28,7 +28,7 @@ impl<'a> Pass<'a> {
             return;
         }
         let mut index = self.old.current_step_index.unwrap_or(0).clamp(0, count);
-        let skips = self.old.promote_full == Some(true) || self.is_rollback_within_window();
+        let skips = self.promotes_fully() || self.is_rollback_within_window();
         if skips {
             self.pause.clear();
             self.pause.remove_abort();
@@ -106,7 +106,7 @@ impl<'a> Pass<'a> {
         if !is_complete || !self.is_traffic_confirmed(canary, index) {
             return None;
         }
-        if self.old.promote_full == Some(true) {
+        if self.promotes_fully() {
             return Some("Full promotion requested".to_owned());
         }
         if self.is_rollback_within_window() {

@@ -89,7 +89,7 @@ impl<'a> Pass<'a> {
         if available == 0 {
             return Wanted { with_experiments: true, ..Wanted::plain(0) };
         }
-        if self.old.promote_full == Some(true) {
+        if self.promotes_fully() {
             let stored = plain_weights(self.weights.as_ref()).map_or(0, |weights| weights.canary);
             let carried = if self.replicas() > 0 { share_down(max, available, self.replicas()).min(max) } else { 0 };
             return Wanted::plain(if is_dynamic { carried } else { stored });

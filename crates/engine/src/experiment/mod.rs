@@ -33,7 +33,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(crate) fn run_experiments(&mut self, canary: &'a CanaryStrategy) {
-        if self.is_aborted() || self.old.promote_full == Some(true) {
+        if self.is_aborted() || self.promotes_fully() {
             self.terminate_experiments(None);
             return;
         }

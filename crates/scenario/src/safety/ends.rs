@@ -7,7 +7,7 @@ use tidegate_sim::Invariant;
 use tidegate_sim::journal::Mirror;
 
 use super::cast::{Ending, Kind, LAST_IMAGE, LAST_SIZE, Member};
-use super::objects::{NAMESPACE, ROLLOUTS, SERVICES, hash, owner, selected, sets_of, size, text};
+use super::objects::{NAMESPACE, ROLLOUTS, SERVICES, available, hash, owner, selected, sets_of, size, text};
 
 /// Every Rollout ends where a quiet run ends.
 pub(super) struct Ends(pub Vec<Member>);
@@ -26,9 +26,7 @@ impl Invariant for Ends {
                 (_, None) => Err("is gone".to_owned()),
                 (Ending::Last, Some(rollout)) => complete(member, rollout, mirror, Some(LAST_IMAGE)),
                 // An abort that comes when nothing is under way has nothing to end.
-                (Ending::Aborted, Some(rollout)) if rollout["status"]["abort"] == true => {
-                    aborted(member, rollout, mirror)
-                }
+                (Ending::Aborted, Some(rollout)) if rollout["status"]["abort"] == true => aborted(rollout, mirror),
                 (Ending::Aborted, Some(rollout)) => complete(member, rollout, mirror, None),
             };
             result.map_err(|text| format!("{} ({:?}, {:?}) {text}", member.name, member.kind, member.ending))?;
@@ -67,13 +65,16 @@ fn led_to<'a>(mirror: &'a Mirror, service: &str) -> &'a str {
     mirror.get(SERVICES, NAMESPACE, service).map_or("", |service| selected(service))
 }
 
-fn aborted(member: &Member, rollout: &Value, mirror: &Mirror) -> Result<(), String> {
+fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     let status = &rollout["status"];
     let stable = text(&status["stableRS"]);
     if status["phase"] != "Degraded" {
         return Err(format!("was aborted and is {}: {}", text(&status["phase"]), text(&status["message"])));
     }
-    if running(rollout, mirror) != [(stable, LAST_SIZE)] {
+    // A stable version that does not get well leaves the pods that do serve where they are.
+    let is_well = sets_of(mirror, rollout).any(|set| hash(set) == stable && available(set) >= LAST_SIZE);
+    let running_now = running(rollout, mirror);
+    if !running_now.contains(&(stable, LAST_SIZE)) || (is_well && running_now.len() > 1) {
         return Err(format!("was aborted and runs {:?}, {stable} is stable", running(rollout, mirror)));
     }
     let strategy = &rollout["spec"]["strategy"];
@@ -82,7 +83,6 @@ fn aborted(member: &Member, rollout: &Value, mirror: &Mirror) -> Result<(), Stri
             return Err(format!("was aborted and {live} leads to {}", led_to(mirror, text(live))));
         }
     }
-    let _ = member;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tidegate_sim::Invariant;
+use tidegate_sim::experiment::USER;
 use tidegate_sim::faults::{Fault, Menu};
 use tidegate_sim::journal::{Change, Mirror};
 
@@ -48,14 +49,23 @@ impl Telling {
         if before["stableRS"] != after["stableRS"] && !text(&after["stableRS"]).is_empty() {
             happens("RolloutCompleted", 1);
         }
-        let pauses = |status: &Value| status["controllerPause"] == true;
-        if !pauses(before) && pauses(after) {
+        let pauses = |status: &Value| status["pauseConditions"].as_array().cloned().unwrap_or_default();
+        let place =
+            |status: &Value| (pauses(status), status["currentStepIndex"].clone(), status["currentPodHash"].clone());
+        if !pauses(after).is_empty() && place(before) != place(after) {
             happens("RolloutPaused", 1);
         }
-        if before["abortedAt"].is_null() && !after["abortedAt"].is_null() {
+        // A user's wish is told when it is seen, even if there was nothing to abort; see [`Self::ask`].
+        if before["abort"] != true && before["abortedAt"].is_null() && !after["abortedAt"].is_null() {
             // An abort by deadline is told with its reason, too.
             let is_late = change.new["spec"]["progressDeadlineAbort"] == true;
             happens("RolloutAborted", 1 + i64::from(is_late));
+        }
+    }
+
+    fn ask(&mut self, change: &Change, old: &Value) {
+        if old["status"]["abort"] != true && change.new["status"]["abort"] == true {
+            *self.happened.entry((uid(&change.new).to_owned(), "RolloutAborted")).or_default() += 1;
         }
     }
 
@@ -81,10 +91,12 @@ impl Invariant for Telling {
     }
 
     fn on_change(&mut self, change: &Change, _: &Mirror) -> Result<(), String> {
-        if change.client != SUBJECT || change.removed {
+        if change.removed {
             return Ok(());
         }
         match (change.key.0.as_str(), &change.old) {
+            (ROLLOUTS, Some(old)) if change.client == USER => self.ask(change, old),
+            _ if change.client != SUBJECT => {}
             (ROLLOUTS, Some(old)) => self.note(change, old),
             ("events", _) => return self.hear(change),
             _ => {}

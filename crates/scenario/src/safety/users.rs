@@ -71,7 +71,8 @@ impl<'a> Users<'a> {
         self.tell(&format!("act {}", self.acts));
         match choice {
             0..=4 => self.roll(&member, detail % 5 == 0).await,
-            5..=6 => self.scale(&member, detail % 6).await,
+            // Never none: with no pods at all even a bad version is complete, and what comes after it would wait for it.
+            5..=6 => self.scale(&member, 1 + detail % 5).await,
             7..=8 => self.command(&["abort", member.name]).await,
             9..=10 => self.command(&["retry", "rollout", member.name]).await,
             11..=15 => self.command(&["promote", member.name]).await,
