@@ -133,9 +133,7 @@ impl<'a> Pass<'a> {
             canary,
             step_index: self.old.current_step_index,
             abort: self.old.abort == Some(true),
-            is_full: self.promotes_fully()
-                || self.old.stable_rs.text().is_empty()
-                || self.is_fully_promoted(),
+            is_full: self.promotes_fully() || self.old.stable_rs.text().is_empty() || self.is_fully_promoted(),
             new: self.sets.new.map(SetFacts::size),
             stable: self.sets.distinct_stable().map(SetFacts::size),
             others: self.sets.other.iter().map(|set| set.size()).collect::<Vec<SetSize>>(),

@@ -48,7 +48,7 @@ impl Pass<'_> {
 
     /// This condition comes with the first time and stays.
     fn has_been_healthy(&self) -> bool {
-        conditions::get(&self.old, condition::HEALTHY).is_some()
+        conditions::get(self.old, condition::HEALTHY).is_some()
     }
 
     fn is_first_revision(&self) -> bool {

@@ -41,6 +41,15 @@ fn an_object_made_anew_under_the_same_name_replaces_the_old_one_and_the_dead_sta
 }
 
 #[test]
+fn whoever_finds_an_object_gone_is_told_what_it_was() {
+    let store = store();
+    store.put_own(service("a", "1", 7, "one"));
+    assert!(matches!(store.remove_own(&Key::new("n", "a"), "2"), Change::None), "another one of that name");
+    assert!(matches!(store.remove_own(&Key::new("n", "a"), "1"), Change::Deleted(_)));
+    assert!(matches!(store.remove_own(&Key::new("n", "a"), "1"), Change::None));
+}
+
+#[test]
 fn indexes_follow_the_objects() {
     let store = store();
     store.put_own(service("a", "1", 1, "x"));

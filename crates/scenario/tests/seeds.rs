@@ -24,7 +24,7 @@ fn failures(experiment: &Experiment, seeds: std::ops::Range<u64>) -> Vec<String>
 
 #[test]
 fn canaries_and_blue_green_rollouts_end_where_a_quiet_run_ends_whatever_goes_wrong() {
-    let failed = failures(&safety::experiment(), 0..60);
+    let failed = failures(&safety::experiment(), 0..300);
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
 }
 

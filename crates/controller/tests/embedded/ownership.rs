@@ -31,3 +31,16 @@ async fn a_service_of_another_instances_rollout_keeps_its_selector_though_nothin
     assert_eq!(hash(&world.get("Service", "stable").await), "abc");
     assert!(hash(&world.get("Service", "nobodys").await).is_null(), "nobody names this one");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rollout_that_is_found_gone_frees_its_services_though_no_watch_tells_of_it() {
+    let world = World::new().await;
+    world.create(service("active")).await;
+    world.create(rollout("shop", json!({"blueGreen": {"activeService": "active"}}))).await;
+    world.pass(30).await;
+    assert!(hash(&world.get("Service", "active").await).is_string());
+    world.deafen("rollouts");
+    world.delete("Rollout", "shop").await;
+    world.pass(60).await;
+    assert!(hash(&world.get("Service", "active").await).is_null());
+}

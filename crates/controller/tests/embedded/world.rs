@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use tidegate_apiserver::{ApiServer, Before, Call, Faults, StatusError, Verb};
+use tidegate_apiserver::{ApiServer, Before, Call, Deliver, Delivery, Faults, StatusError, Verb};
 use tidegate_clock::Clock;
 use tidegate_controller::{Controller, Insight, Options};
 use tidegate_node_agent::{Agent, Defaults};
@@ -23,12 +23,17 @@ type Rule = Box<dyn Fn(&Call<'_>) -> Before + Send>;
 
 /// Refuses or delays what it was told to.
 #[derive(Default)]
-struct Hindrance(Mutex<Option<Rule>>);
+struct Hindrance(Mutex<Option<Rule>>, Mutex<Option<&'static str>>);
 
 impl Faults for Hindrance {
     fn before(&self, call: &Call<'_>) -> Before {
         let rule = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rule.as_ref().map_or(Before::Pass, |rule| rule(call))
+    }
+
+    fn deliver(&self, delivery: &Delivery<'_>) -> Deliver {
+        let deaf = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if *deaf == Some(delivery.resource) { Deliver::Drop } else { Deliver::Pass }
     }
 }
 
@@ -148,6 +153,11 @@ impl World {
     /// From now on the API refuses what this rule says.
     pub(crate) fn refuse(&self, rule: impl Fn(&Call<'_>) -> Option<StatusError> + Send + 'static) {
         self.hinder(move |call| rule(call).map_or(Before::Pass, Before::Fail));
+    }
+
+    /// From now on nobody hears of changes of these objects.
+    pub(crate) fn deafen(&self, resource: &'static str) {
+        *self.hindrance.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(resource);
     }
 
     /// From now on the API does what this rule says before it serves a request.

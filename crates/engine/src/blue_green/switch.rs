@@ -14,10 +14,7 @@ impl<'a> Pass<'a> {
     /// Whether no pause is needed: going back, asked to skip, first deploy, or switched already.
     fn is_fast_tracked(&self, strategy: &BlueGreenStrategy) -> bool {
         let active = self.selected(strategy.active_service.text());
-        self.is_fast_rollback()
-            || self.promotes_fully()
-            || active.is_empty()
-            || active == self.sets.new_hash()
+        self.is_fast_rollback() || self.promotes_fully() || active.is_empty() || active == self.sets.new_hash()
     }
 
     pub(super) fn pause_before_promotion(&mut self, strategy: &'a BlueGreenStrategy) {

@@ -63,6 +63,49 @@ fn an_abort_goes_back_to_stable_and_a_retry_starts_again() {
 }
 
 #[test]
+fn an_abort_that_is_first_seen_together_with_the_new_revision_holds_that_revision() {
+    let mut world = canary(4, json!([{"setWeight": 50}]));
+    world.settle().set_image("shop:2").patch_status("abort", json!({"abort": true})).settle();
+    assert_eq!(world.status().phase.text(), "Degraded", "{}", world.log.join("\n"));
+    assert_eq!(world.sizes(), [("1".to_owned(), 4)].into());
+
+    world.set_image("shop:3").settle();
+    assert_eq!(world.status().phase.text(), "Healthy", "an abort that was acted on ends with the next revision");
+}
+
+#[test]
+fn an_abort_that_is_first_seen_together_with_another_size_holds_the_new_revision() {
+    let mut world = canary(4, json!([{"setWeight": 50}]));
+    world.settle().set_image("shop:2").patch_spec("scale", json!({"replicas": 6}));
+    world.patch_status("abort", json!({"abort": true})).settle();
+    assert_eq!(world.status().phase.text(), "Degraded", "{}", world.log.join("\n"));
+    assert_eq!(world.sizes(), [("1".to_owned(), 6)].into());
+}
+
+#[test]
+fn an_abort_ends_a_full_promotion_and_a_full_promotion_ends_an_abort_that_was_acted_on() {
+    let mut world = canary(4, json!([{"setWeight": 50}, {"pause": {}}]));
+    world.settle().set_image("shop:2").settle();
+    world.patch_status("promote --full", json!({"promoteFull": true}));
+    world.patch_status("abort", json!({"abort": true})).settle();
+    assert_eq!(world.status().phase.text(), "Degraded", "{}", world.log.join("\n"));
+    assert_eq!(world.sizes(), [("1".to_owned(), 4)].into());
+
+    world.patch_status("promote --full", json!({"promoteFull": true})).settle();
+    assert_eq!(world.status().phase.text(), "Healthy");
+    assert_eq!(world.sizes(), [("2".to_owned(), 4)].into());
+}
+
+#[test]
+fn an_abort_of_one_revision_is_not_told_of_the_next() {
+    let mut world = canary(4, json!([{"setWeight": 50}, {"pause": {}}]));
+    world.settle().set_image("shop:2").settle().patch_status("abort", json!({"abort": true})).settle();
+    world.set_image("shop:3").patch_spec("scale", json!({"replicas": 6})).settle();
+    let told = world.log.iter().filter(|line| line.starts_with("   RolloutAborted:")).count();
+    assert_eq!(told, 1, "{}", world.log.join("\n"));
+}
+
+#[test]
 fn conditions_agree_with_the_phase_after_an_abort() {
     let mut world = canary(2, json!([{"setWeight": 50}, {"pause": {}}]));
     world.settle().set_image("shop:2").settle();

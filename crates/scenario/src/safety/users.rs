@@ -70,7 +70,8 @@ impl<'a> Users<'a> {
         }
         self.tell(&format!("act {}", self.acts));
         match choice {
-            0..=4 => self.roll(&member, detail % 5 == 0).await,
+            // Not at first: a bad version that comes before the first one is complete becomes the stable one.
+            0..=4 => self.roll(&member, detail % 5 == 0 && self.acts > 8).await,
             // Never none: with no pods at all even a bad version is complete, and what comes after it would wait for it.
             5..=6 => self.scale(&member, 1 + detail % 5).await,
             7..=8 => self.command(&["abort", member.name]).await,
