@@ -3,18 +3,25 @@
 //! ```text
 //!   cast.rs   which Rollouts take part and what their users want in the end
 //!   users.rs  what users do on the way
-//!   floor.rs  steps.rs  telling.rs  sets.rs  views.rs    what must hold at every write
+//!   floor.rs  steps.rs  telling.rs  sets.rs    what must hold at every write
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
+//!   crashes.rs  leaders.rs  judge.rs    a crash at every single write; leaders that are killed
 //! ```
 
 mod cast;
+mod crashes;
 mod ends;
 mod floor;
+mod judge;
+mod leaders;
 mod objects;
 mod sets;
 mod steps;
 mod telling;
 mod users;
+
+pub use crashes::{Story, crash_everywhere};
+pub use leaders::{Takeovers, kill_leaders};
 
 use std::sync::Arc;
 use std::time::Duration;
