@@ -90,6 +90,24 @@ impl Steps {
         Ok(())
     }
 
+    /// A new stable version has all its pods.
+    fn judge_promotion(&mut self, change: &Change, old: &Value, mirror: &Mirror) -> Result<(), String> {
+        let stable = |object: &Value| text(&object["status"]["stableRS"]).to_owned();
+        // The very first version is stable from the start: there is nothing to go back to.
+        if stable(old).is_empty() || stable(old) == stable(&change.new) {
+            return Ok(());
+        }
+        let (at, window) = (change.at, self.window);
+        let wanted = self.wanted.get_mut(uid(&change.new)).map_or(0, |history| history.least(at, window));
+        let now_stable = stable(&change.new);
+        let set = sets_of(mirror, &change.new).find(|set| hash(set) == now_stable);
+        let serving = set.and_then(|set| self.reported.get_mut(uid(set))).map_or(0, |history| history.most(at, window));
+        if serving < wanted {
+            return Err(format!("{now_stable} becomes stable with {serving} of {wanted} pods"));
+        }
+        Ok(())
+    }
+
     fn judge_weight(&mut self, change: &Change, weight: i64, mirror: &Mirror) -> Result<(), String> {
         let (at, window) = (change.at, self.window);
         let wanted = self.wanted.get_mut(uid(&change.new)).map_or(0, |history| history.least(at, window));
@@ -123,6 +141,10 @@ impl Invariant for Steps {
         if old["status"]["currentPodHash"] != change.new["status"]["currentPodHash"] {
             self.released.remove(uid(&change.new));
         }
-        if change.client == SUBJECT { self.judge(change, old, mirror) } else { Ok(()) }
+        if change.client != SUBJECT {
+            return Ok(());
+        }
+        self.judge_promotion(change, old, mirror)?;
+        self.judge(change, old, mirror)
     }
 }
