@@ -93,8 +93,10 @@ impl Steps {
     /// A new stable version has all its pods.
     fn judge_promotion(&mut self, change: &Change, old: &Value, mirror: &Mirror) -> Result<(), String> {
         let stable = |object: &Value| text(&object["status"]["stableRS"]).to_owned();
-        // The very first version is stable from the start: there is nothing to go back to.
-        if stable(old).is_empty() || stable(old) == stable(&change.new) {
+        // Before the first version is complete there is nothing to go back to: whatever comes is stable from the start.
+        let conditions = old["status"]["conditions"].as_array().into_iter().flatten();
+        let has_been_healthy = conditions.into_iter().any(|condition| condition["type"] == "Healthy");
+        if !has_been_healthy || stable(old) == stable(&change.new) {
             return Ok(());
         }
         let (at, window) = (change.at, self.window);
