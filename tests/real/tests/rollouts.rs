@@ -166,25 +166,33 @@ async fn canary(client: Client) {
     stage.until_phase("Healthy").await;
     stage.until_sizes(&[("shop:2", 8)]).await;
 
-    // Undo: the template as the API server filled it in finds the old ReplicaSet.
-    let sets = stage.api::<ReplicaSet>().list(&ListParams::default()).await.unwrap().items;
-    let old = sets.iter().find(|set| set.spec.replicas == Some(0)).unwrap();
-    let mut undone = old.spec.template.as_ref().unwrap().to_value();
-    undone["metadata"]["labels"].as_object_mut().unwrap().remove(HASH);
-    stage.patch(json!({"spec": {"template": undone}})).await;
+    let old = undo(&stage, "shop:1").await;
     stage.until_phase("Paused").await;
     stage.say(json!({"promoteFull": true})).await;
     stage
         .until("healthy in revision 3", |status| {
-            status.phase.text() == "Healthy"
-                && status.stable_rs == old.metadata.labels.as_ref().unwrap().get(HASH).cloned()
+            status.phase.text() == "Healthy" && status.stable_rs.as_ref() == Some(&old)
         })
         .await;
     let sets = stage.api::<ReplicaSet>().list(&ListParams::default()).await.unwrap().items;
     assert_eq!(sets.len(), 2, "an undo makes no new ReplicaSet");
+    restart(&stage).await;
+}
 
-    // Restart: all pods are new, none at once.
-    let before: Vec<String> = pods(&stage).await;
+/// Back to the template of an older image, as the API server filled it in: it finds the old ReplicaSet. Says its hash.
+async fn undo(stage: &Stage, image: &str) -> String {
+    let sets = stage.api::<ReplicaSet>().list(&ListParams::default()).await.unwrap().items;
+    let templates = sets.iter().map(|set| (set, set.spec.template.as_ref().unwrap().to_value()));
+    let (old, mut template) =
+        templates.into_iter().find(|(_, template)| template["spec"]["containers"][0]["image"] == image).unwrap();
+    template["metadata"]["labels"].as_object_mut().unwrap().remove(HASH);
+    stage.patch(json!({"spec": {"template": template}})).await;
+    old.metadata.labels.as_ref().unwrap()[HASH].clone()
+}
+
+/// All pods are new afterwards.
+async fn restart(stage: &Stage) {
+    let before: Vec<String> = pods(stage).await;
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let now = Clock::system().now_seconds().to_string();
     stage.patch(json!({"spec": {"restartAt": now}})).await;
@@ -193,7 +201,7 @@ async fn canary(client: Client) {
             status.restarted_at.as_ref().is_some_and(|at| at.0 == now) && status.phase.text() == "Healthy"
         })
         .await;
-    let after = pods(&stage).await;
+    let after = pods(stage).await;
     assert!(before.iter().all(|pod| !after.contains(pod)), "{before:?} {after:?}");
 }
 
@@ -220,6 +228,8 @@ async fn blue_green(client: Client) {
         (stage.selected("active").await, stage.selected("preview").await),
         (first.clone(), paused.current_pod_hash.unwrap())
     );
+    stage.patch(json!({"spec": {"replicas": 6}})).await;
+    stage.until_sizes(&[("shop:1", 6), ("shop:2", 6)]).await;
     stage.say(json!({"abort": true})).await;
     stage.until_phase("Degraded").await;
     assert_eq!(stage.selected("active").await, first);
@@ -228,7 +238,20 @@ async fn blue_green(client: Client) {
     stage.say(json!({"pauseConditions": null})).await;
     let second = stage.until_phase("Healthy").await.stable_rs.unwrap();
     assert_eq!(stage.selected("active").await, second);
-    stage.until_sizes(&[("shop:2", 4)]).await;
+    stage.until_sizes(&[("shop:2", 6)]).await;
+    undo(&stage, "shop:1").await;
+    stage
+        .until("paused with the old template", |status| {
+            status.phase.text() == "Paused" && status.current_pod_hash.as_ref() == Some(&first)
+        })
+        .await;
+    assert_eq!(stage.selected("active").await, second);
+    stage.say(json!({"promoteFull": true})).await;
+    stage.until("back", |status| status.phase.text() == "Healthy" && status.stable_rs.as_ref() == Some(&first)).await;
+    assert_eq!(stage.selected("active").await, first);
+    stage.until_sizes(&[("shop:1", 6)]).await;
+    restart(&stage).await;
+    let second = first;
 
     // A Service that is deleted and made again gets its selector back.
     stage.api::<Service>().delete("active", &kube::api::DeleteParams::default()).await.unwrap();
