@@ -114,7 +114,9 @@ impl Floor {
             return Err(format!("{} is sent to {target}, which nobody runs", name(&change.new)));
         };
         let serving = self.serving(set, size(set), change.at);
-        let least = self.floor_of(rollout, change.at).min(1);
+        // Back to stable goes what can: whatever serves there is better than what was aborted.
+        let is_back = rollout["status"]["abort"] == true || target == text(&rollout["status"]["stableRS"]);
+        let least = self.floor_of(rollout, change.at).min(if is_back { 1 } else { i64::MAX });
         if serving < least {
             return Err(format!("{} is sent to {}, where {serving} pods serve", name(&change.new), name(set)));
         }
