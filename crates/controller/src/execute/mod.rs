@@ -7,11 +7,16 @@ mod rollout;
 
 pub(crate) use pods::views;
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use kube::api::{Api, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::Value;
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::experiment::Experiment;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_engine::{Event, Observed, Plan, Write};
@@ -46,6 +51,15 @@ pub(super) struct Execution<'a> {
     /// The pods the plan was made from, whole.
     pods: &'a [Value],
     key: Key,
+    own: Own,
+}
+
+/// What this plan has written so far. A write replaces what the plan was made from, or what the plan itself has made of
+/// it, and never what somebody else wrote since: that must be looked at first, so it meets a conflict.
+#[derive(Default)]
+struct Own {
+    rollout: Mutex<Option<Rollout>>,
+    sets: Mutex<BTreeMap<String, ReplicaSet>>,
 }
 
 fn patch_params() -> PatchParams {
@@ -83,7 +97,7 @@ impl Executor {
     /// Carries out a plan, write by write; the first failure ends it.
     pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Carried, LookError> {
         let key = Key::of(&seen.rollout.metadata);
-        let execution = Execution { executor: self, seen, pods, key };
+        let execution = Execution { executor: self, seen, pods, key, own: Own::default() };
         let mut refused = false;
         for action in &plan.actions {
             match execution.write_in_time(&action.write).await? {
@@ -141,6 +155,29 @@ impl Execution<'_> {
         for event in events {
             self.executor.events.tell(&self.seen.rollout.metadata, event);
         }
+    }
+
+    /// The Rollout to base a write on.
+    fn base_rollout(&self) -> Rollout {
+        let own = self.own.rollout.lock().unwrap_or_else(PoisonError::into_inner);
+        own.clone().unwrap_or_else(|| self.seen.rollout.clone())
+    }
+
+    fn keep_rollout(&self, rollout: Rollout) {
+        *self.own.rollout.lock().unwrap_or_else(PoisonError::into_inner) = Some(rollout.clone());
+        self.executor.cache.rollouts.put_own(rollout);
+    }
+
+    /// The ReplicaSet to base a write on.
+    fn base_set(&self, name: &str) -> Option<ReplicaSet> {
+        let own = self.own.sets.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        own.or_else(|| self.seen.replica_sets.iter().find(|set| set.metadata.name.text() == name).cloned())
+    }
+
+    fn keep_set(&self, set: ReplicaSet) {
+        let name = set.metadata.name.text().to_owned();
+        self.own.sets.lock().unwrap_or_else(PoisonError::into_inner).insert(name, set.clone());
+        self.executor.cache.replica_sets.put_own(set);
     }
 
     /// A write without an answer may have had its effect: the object is read again before the next plan.

@@ -18,10 +18,6 @@ impl Execution<'_> {
         self.failed(verb, Kind::ReplicaSet, name, error)
     }
 
-    fn keep_set(&self, set: ReplicaSet) {
-        self.executor.cache.replica_sets.put_own(set);
-    }
-
     /// Takes a set over, if the Rollout still is the one that was seen.
     pub(super) async fn adopt(&self, set: &SetId) -> Result<(), LookError> {
         let name = self.key.name.as_str();
@@ -88,8 +84,7 @@ impl Execution<'_> {
 
     /// Writes the whole set with its version: a change by somebody else in between is noticed.
     pub(super) async fn edit_set(&self, name: &str, edit: &SetEdit) -> Result<(), LookError> {
-        let Some(known) = self.executor.cache.replica_sets.get(&self.key_of(name)) else { return Ok(()) };
-        let mut set = (*known).clone();
+        let Some(mut set) = self.base_set(name) else { return Ok(()) };
         edit.apply(&mut set);
         let answer = self.api::<ReplicaSet>().replace(name, &post_params(), &set).await;
         self.keep_set(answer.map_err(|error| self.set_failed("update", name, error))?);

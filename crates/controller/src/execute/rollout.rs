@@ -20,27 +20,21 @@ impl Execution<'_> {
         self.failed(verb, Kind::Rollout, &self.key.name, error)
     }
 
-    /// The Rollout as we last know it: our own writes of this plan included.
-    fn latest(&self) -> Rollout {
-        let known = self.executor.cache.rollouts.get(&self.key);
-        known.map_or_else(|| self.seen.rollout.clone(), |known| (*known).clone())
-    }
-
     async fn replace(&self, rollout: &Rollout) -> Result<(), LookError> {
         let answer = self.api::<Rollout>().replace(&self.key.name, &post_params(), rollout).await;
-        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("update", error))?);
+        self.keep_rollout(answer.map_err(|error| self.rollout_failed("update", error))?);
         Ok(())
     }
 
     pub(super) async fn set_revision(&self, revision: i64) -> Result<(), LookError> {
-        let mut rollout = self.latest();
+        let mut rollout = self.base_rollout();
         let own = rollout.metadata.annotations.get_or_insert_default();
         own.insert(annotations::REVISION.to_owned(), revision.to_string());
         self.replace(&rollout).await
     }
 
     pub(super) async fn set_replicas(&self, replicas: i32) -> Result<(), LookError> {
-        let mut rollout = self.latest();
+        let mut rollout = self.base_rollout();
         rollout.spec.replicas = Some(replicas);
         self.replace(&rollout).await
     }
@@ -48,7 +42,7 @@ impl Execution<'_> {
     pub(super) async fn set_workload_generation(&self, generation: &str) -> Result<(), LookError> {
         let patch = json!({"metadata": {"annotations": {annotations::WORKLOAD_GENERATION: generation}}});
         let answer = self.api::<Rollout>().patch(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
-        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        self.keep_rollout(answer.map_err(|error| self.rollout_failed("patch", error))?);
         Ok(())
     }
 
@@ -58,7 +52,7 @@ impl Execution<'_> {
         self.executor.check_leadership()?;
         let (rollout, namespace) = (self.key.name.as_str(), self.key.namespace.as_str());
         let answer = self.api::<Rollout>().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
-        self.executor.cache.rollouts.put_own(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        self.keep_rollout(answer.map_err(|error| self.rollout_failed("patch", error))?);
         info!(rollout, namespace, "Patched: {patch}");
         lifecycle::stored(&self.executor.metrics, &self.key, self.seen.rollout.status.as_ref(), status);
         Ok(())

@@ -1,6 +1,9 @@
 //! People change, take and delete what belongs to a Rollout.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tidegate_apiserver::{Before, Verb};
 
 use crate::world::{World, canary, image, rollout, service};
 
@@ -193,4 +196,33 @@ async fn services_deleted_in_the_middle_hold_the_rollout_and_let_it_go_on_when_t
     assert_eq!(selected(world.get("Service", "active").await), status["stableRS"]);
     assert_eq!(selected(world.get("Service", "preview").await), status["currentPodHash"]);
     assert_eq!(pods(&world).await, before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_that_somebody_changes_while_a_plan_is_carried_out_is_looked_at_again_first() {
+    let world = World::new().await;
+    // Both sets get another size in one plan.
+    world.create(service("active")).await;
+    let strategy = json!({"activeService": "active", "autoPromotionEnabled": false});
+    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
+    world.pass(30).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    let sets = [set(&world, "1").await, set(&world, "2").await];
+    world.hinder(|call| {
+        let is_meant = call.verb == Verb::Update && call.resource == "replicasets" && call.subresource.is_empty();
+        if is_meant { Before::Delay(Duration::from_secs(2)) } else { Before::Pass }
+    });
+    world.written();
+    // The second is changed while the first is being written.
+    world.patch("Rollout", "shop", json!({"spec": {"replicas": 8}})).await;
+    world.pass(1).await;
+    let first = world.written().pop().unwrap().1;
+    let second = sets.iter().find(|name| !first.ends_with(name.as_str())).unwrap();
+    world.patch("ReplicaSet", second, json!({"metadata": {"annotations": {"note": "by hand"}}})).await;
+    world.pass(60).await;
+    let written = world.written();
+    let updates = written.iter().filter(|(method, path)| method == "PUT" && path.ends_with(second.as_str())).count();
+    assert_eq!(updates, 2, "the first attempt is refused: {written:?}");
+    assert_eq!(world.sizes("shop").await, [8, 8]);
 }
