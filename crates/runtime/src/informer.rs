@@ -54,6 +54,7 @@ where
     K::DynamicType: Clone,
 {
     loop {
+        store.lists_anew();
         // Lists ask for the latest state, not for what a server has at hand: nothing that was written before is missing.
         let config = watcher::Config { label_selector: how.labels.clone(), ..watcher::Config::default() };
         let events = watcher(api.clone(), config);

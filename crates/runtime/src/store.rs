@@ -64,6 +64,8 @@ struct Inner<K> {
     buried: std::collections::VecDeque<String>,
     /// Keys met since a new list began.
     listed: Option<BTreeSet<Key>>,
+    /// A new list was asked for and has not begun: one that is under way is too old.
+    awaits_list: bool,
 }
 
 /// All objects of one kind. Clones share the same content.
@@ -104,6 +106,7 @@ impl<K: Resource> Store<K> {
             tombstones: BTreeMap::new(),
             buried: std::collections::VecDeque::new(),
             listed: None,
+            awaits_list: false,
         };
         Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -120,8 +123,16 @@ impl<K: Resource> Store<K> {
 
     /// Counts as not synced until everything has been listed anew.
     pub fn list_again(&self) {
+        let mut inner = self.lock();
+        inner.awaits_list = true;
         self.synced.send_replace(false);
+        drop(inner);
         self.relist.notify_one();
+    }
+
+    /// From now on lists are young enough for everybody who has asked so far.
+    pub(crate) fn lists_anew(&self) {
+        self.lock().awaits_list = false;
     }
 
     /// Waits until a new list is asked for.
@@ -218,8 +229,10 @@ impl<K: Resource> Store<K> {
                 _ => changes.extend(self.remove(&mut inner, &key).map(Change::Deleted)),
             }
         }
+        if !inner.awaits_list {
+            self.synced.send_replace(true);
+        }
         drop(inner);
-        self.synced.send_replace(true);
         changes
     }
 
@@ -356,5 +369,18 @@ mod tests {
         store.delete(&told(8, "one"));
         store.apply(told(9, "back"));
         assert_eq!(app().as_deref(), Some("back"));
+    }
+
+    #[test]
+    fn a_list_that_is_under_way_when_a_new_one_is_asked_for_does_not_count() {
+        let store: Store<Service> = Store::new(&[]);
+        store.begin_list();
+        store.list_again();
+        store.end_list();
+        assert!(!store.is_synced());
+        store.lists_anew();
+        store.begin_list();
+        store.end_list();
+        assert!(store.is_synced());
     }
 }

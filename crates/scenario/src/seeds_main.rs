@@ -1,6 +1,5 @@
 //! Runs the controller under seeded faults, started by `cargo xtask seeds --scenario rollouts`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -25,16 +24,8 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let (mut passed, mut failed) = (0_u64, 0_u64);
-    let mut out = std::io::stdout();
-    tidegate_scenario::safety::experiment().run_all(arguments.from..arguments.to, arguments.log, |report| {
-        let is_good = report.failure.is_none();
-        let told = if arguments.log { report.log.clone() } else { String::new() };
-        let told = if is_good { told } else { format!("{told}{}\n", report.explanation()) };
-        // A reader that has gone away is not worth ending the run for: the totals still decide.
-        let _ = out.write_all(told.as_bytes());
-        if is_good { passed += 1 } else { failed += 1 }
-    })?;
-    writeln!(out, "{passed} passed, {failed} failed")?;
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let range = arguments.from..arguments.to;
+    let has_passed =
+        tidegate_scenario::safety::experiment().run_and_tell(range, arguments.log, &mut std::io::stdout())?;
+    Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -239,6 +239,29 @@ impl Experiment {
         })
     }
 
+    /// Runs seeds and writes what a person wants to read: logs if asked for, the story of each failure, the totals. Says
+    /// whether all passed.
+    ///
+    /// # Errors
+    /// If a runtime cannot be built.
+    pub fn run_and_tell(
+        &self,
+        seeds: std::ops::Range<u64>,
+        shows_log: bool,
+        out: &mut dyn std::io::Write,
+    ) -> std::io::Result<bool> {
+        let (mut passed, mut failed) = (0_u64, 0_u64);
+        self.run_all(seeds, shows_log, |report| {
+            let is_good = report.failure.is_none();
+            let story = if is_good { String::new() } else { format!("{}\n", report.explanation()) };
+            // A reader that has gone away is not worth ending the run for: the totals still decide.
+            let _ = write!(out, "{}{story}", report.log);
+            if is_good { passed += 1 } else { failed += 1 }
+        })?;
+        let _ = writeln!(out, "{passed} passed, {failed} failed");
+        Ok(failed == 0)
+    }
+
     async fn live(&self, seed: u64, keeps_log: bool) -> Report {
         let menu = match &self.weather {
             Weather::Drawn => Menu::drawn(seed),

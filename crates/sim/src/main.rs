@@ -45,25 +45,14 @@ fn main() -> ExitCode {
 
 #[expect(clippy::print_stdout, reason = "the report is what this program is for")]
 fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
-    let (mut passed, mut failed) = (0_u64, 0_u64);
-    let done = scenarios::experiment().run_all(from..to, log, |report| {
-        if log {
-            print!("{}", report.log);
+    match scenarios::experiment().run_and_tell(from..to, log, &mut std::io::stdout()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("no runtime: {error}");
+            ExitCode::FAILURE
         }
-        match report.failure {
-            None => passed += 1,
-            Some(_) => {
-                failed += 1;
-                println!("{}", report.explanation());
-            }
-        }
-    });
-    if let Err(error) = done {
-        println!("no runtime: {error}");
-        return ExitCode::FAILURE;
     }
-    println!("{passed} passed, {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what this program is for")]

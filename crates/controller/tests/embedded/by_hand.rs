@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidegate_apiserver::{Before, Verb};
 
-use crate::world::{World, canary, image, rollout, service};
+use crate::world::{World, blue_green_paused, canary, image, rollout, service};
 
 const HASH: &str = "rollouts-pod-template-hash";
 
@@ -165,16 +165,7 @@ async fn a_rollout_whose_selector_is_changed_keeps_its_pods() {
 
 #[tokio::test(start_paused = true)]
 async fn services_deleted_in_the_middle_hold_the_rollout_and_let_it_go_on_when_they_are_back() {
-    let world = World::new().await;
-    for name in ["active", "preview"] {
-        world.create(service(name)).await;
-    }
-    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
-    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
-    world.pass(30).await;
-    world.patch("Rollout", "shop", image("shop:2")).await;
-    world.pass(30).await;
-    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "BlueGreenPause".to_owned()));
+    let world = blue_green_paused().await;
     let before = pods(&world).await;
 
     world.delete("Service", "active").await;

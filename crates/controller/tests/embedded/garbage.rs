@@ -2,17 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, canary, image, rollout};
-
-async fn paused_in(world: World) -> World {
-    world.create(rollout("shop", canary())).await;
-    world.create(rollout("bystander", canary())).await;
-    world.pass(30).await;
-    world.patch("Rollout", "shop", image("shop:2")).await;
-    world.pass(30).await;
-    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "CanaryPauseStep".to_owned()));
-    world
-}
+use crate::world::{World, canary, image, paused_beside_another, rollout};
 
 async fn others_go_on(world: &World) {
     world.patch("Rollout", "bystander", image("shop:9")).await;
@@ -34,7 +24,7 @@ const WRONG_TYPES: &str = r#"[
 #[tokio::test(start_paused = true)]
 async fn a_status_of_wrong_types_stops_only_its_own_rollout_and_is_recovered_from() {
     let cases: Vec<Value> = serde_json::from_str(WRONG_TYPES).unwrap();
-    let world = paused_in(World::without_schemas().await).await;
+    let world = paused_beside_another(World::without_schemas().await).await;
     let good = world.status("shop").await;
     for garbage in cases {
         world.patch_status("shop", garbage.clone()).await;
@@ -67,7 +57,7 @@ async fn a_status_of_wrong_types_stops_only_its_own_rollout_and_is_recovered_fro
 #[tokio::test(start_paused = true)]
 async fn our_schemas_refuse_a_status_of_wrong_types() {
     let cases: Vec<Value> = serde_json::from_str(WRONG_TYPES).unwrap();
-    let world = paused_in(World::new().await).await;
+    let world = paused_beside_another(World::new().await).await;
     for garbage in cases {
         let patch = kube::api::Patch::Merge(json!({"status": garbage}));
         let answer = world.api("Rollout").patch_status("shop", &kube::api::PatchParams::default(), &patch).await;
@@ -94,7 +84,7 @@ const NONSENSE: &str = r#"[
 async fn a_status_of_nonsense_is_put_right_without_a_pod_lost_or_a_loop() {
     let cases: Vec<Value> = serde_json::from_str(NONSENSE).unwrap();
     for garbage in cases {
-        let world = paused_in(World::new().await).await;
+        let world = paused_beside_another(World::new().await).await;
         world.patch_status("shop", garbage.clone()).await;
         world.pass(120).await;
         let asked = world.asked_in_a_minute().await;
@@ -117,7 +107,7 @@ async fn a_status_of_nonsense_is_put_right_without_a_pod_lost_or_a_loop() {
 
 #[tokio::test(start_paused = true)]
 async fn times_that_are_no_times_are_no_loop() {
-    let world = paused_in(World::without_schemas().await).await;
+    let world = paused_beside_another(World::without_schemas().await).await;
     let condition = json!({"type": "Progressing", "lastUpdateTime": "soon", "lastTransitionTime": ""});
     let garbage = json!({"conditions": [condition, {}], "abortedAt": "never", "restartedAt": "later",
         "pauseConditions": [{"reason": "CanaryPauseStep", "startTime": "noon"}, {}],
@@ -133,7 +123,7 @@ async fn times_that_are_no_times_are_no_loop() {
 
 #[tokio::test(start_paused = true)]
 async fn an_undecodable_spec_says_so_and_disturbs_nobody() {
-    let world = paused_in(World::without_schemas().await).await;
+    let world = paused_beside_another(World::without_schemas().await).await;
     world.patch("Rollout", "shop", json!({"spec": {"replicas": "four"}})).await;
     world.pass(20).await;
     let (phase, message) = world.shown("shop").await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, canary, image, rollout, service};
+use crate::world::{World, blue_green_paused, canary, image, rollout, service};
 
 const HASH: &str = "rollouts-pod-template-hash";
 
@@ -54,17 +54,8 @@ async fn o4_a_service_that_is_waited_for_is_noticed_within_two_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn o5_a_service_made_anew_gets_its_selector_back_at_once() {
-    let world = World::new().await;
-    for name in ["active", "preview"] {
-        world.create(service(name)).await;
-    }
-    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
-    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
-    world.pass(30).await;
-    world.patch("Rollout", "shop", image("shop:2")).await;
-    world.pass(30).await;
+    let world = blue_green_paused().await;
     let status = world.status("shop").await;
-    assert_eq!(status["message"], "BlueGreenPause");
 
     for (name, hash) in [("active", &status["stableRS"]), ("preview", &status["currentPodHash"])] {
         world.delete("Service", name).await;

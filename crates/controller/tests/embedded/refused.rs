@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tidegate_apiserver::{StatusError, Verb};
 
-use crate::world::{World, canary, image, rollout, service};
+use crate::world::{World, canary, image, paused_beside_another, rollout, service};
 
 /// Requests per minute that a Rollout may cost while it cannot go on: a retry every ten seconds, a few requests each.
 const CALM: usize = 40;
@@ -15,16 +15,8 @@ async fn stays_calm(world: &World) {
     assert!(asked <= CALM, "{asked} requests in a minute");
 }
 
-/// A Rollout that reached its pause step, and one beside it that nobody interferes with.
 async fn paused() -> World {
-    let world = World::new().await;
-    world.create(rollout("shop", canary())).await;
-    world.create(rollout("bystander", canary())).await;
-    world.pass(30).await;
-    world.patch("Rollout", "shop", image("shop:2")).await;
-    world.pass(30).await;
-    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "CanaryPauseStep".to_owned()));
-    world
+    paused_beside_another(World::new().await).await
 }
 
 fn quota() -> StatusError {

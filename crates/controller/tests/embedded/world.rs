@@ -307,3 +307,29 @@ pub(crate) fn service(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
         "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}})
 }
+
+/// A blue-green Rollout with both Services that waits for somebody to promote its second version.
+pub(crate) async fn blue_green_paused() -> World {
+    let world = World::new().await;
+    for name in ["active", "preview"] {
+        world.create(service(name)).await;
+    }
+    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
+    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
+    world.pass(30).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "BlueGreenPause".to_owned()));
+    world
+}
+
+/// A canary at its pause step, and one beside it that nobody interferes with.
+pub(crate) async fn paused_beside_another(world: World) -> World {
+    world.create(rollout("shop", canary())).await;
+    world.create(rollout("bystander", canary())).await;
+    world.pass(30).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "CanaryPauseStep".to_owned()));
+    world
+}
