@@ -60,6 +60,9 @@ pub(crate) struct Flags {
     /// Run only some controllers; `analysis` is the one known value and does not exist yet, so it is refused
     #[arg(long, value_delimiter = ',')]
     pub controllers: Vec<String>,
+    /// Version of networking.istio.io; without it the newest served, should v1alpha3 not be
+    #[arg(long, default_value = "v1alpha3")]
+    pub istio_api_version: String,
     #[command(flatten)]
     pub cluster: ClusterFlags,
     #[command(flatten)]
@@ -161,9 +164,6 @@ pub(crate) struct LaterFlags {
     /// Tag that names the resource of a target group; AWS is not driven yet
     #[arg(long, default_value = "ingress.k8s.aws/resource")]
     alb_tag_key_resource_id: String,
-    /// Version of networking.istio.io; Istio is not driven yet
-    #[arg(long, default_value = "v1alpha3")]
-    istio_api_version: String,
     /// API version of Mappings; Ambassador is not driven yet
     #[arg(long, default_value = "getambassador.io/v2")]
     ambassador_api_version: String,

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Config;
@@ -77,8 +78,15 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     // A lease that waits in a queue behind other requests is a lease that is lost.
     let for_lease = connect::client(&config, &Manners { rate: None, ..manners.clone() })?;
     let (leadership, campaign) = campaign(&flags, for_lease, clock, namespace, identity.clone());
-    let client = connect::client(&config, &Manners { fence: Some(leadership.clone()), ..manners })?;
-    let controller = Controller::new(client, clock, options(&flags, &config), leadership.clone());
+    let manners = Manners { fence: Some(leadership.clone()), ..manners };
+    let client = connect::client(&config, &manners)?;
+    let mut options = options(&flags, &config);
+    // The same manners towards a primary cluster of Istio: its own rate, the same fence.
+    options.connect = Arc::new(move |config| {
+        let client = connect::client(&config, &manners).map_err(|error| error.to_string());
+        Box::pin(std::future::ready(client))
+    });
+    let controller = Controller::new(client, clock, options, leadership.clone());
     let insight = controller.insight();
     insight.register(&registry);
     let health = serve("Healthz", "--healthzPort", flags.healthz_port, pages::health(insight.clone())).await?;
@@ -163,6 +171,8 @@ fn options(flags: &Flags, config: &Config) -> Options {
         instance_id: Some(flags.instance_id.clone()).filter(|id| !id.is_empty()),
         workers: flags.rollout_threads,
         resync: if flags.rollout_resync == 0 { NEVER } else { Duration::from_secs(flags.rollout_resync) },
+        // The default is a wish; another version is an order.
+        istio_api_version: Some(flags.istio_api_version.clone()).filter(|version| version != "v1alpha3"),
         ..Options::default()
     }
 }

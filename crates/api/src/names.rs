@@ -121,6 +121,8 @@ pub mod condition {
     pub const COMPLETED: &str = "Completed";
     /// All is as asked.
     pub const HEALTHY: &str = "Healthy";
+    /// Routes follow the Rollout; only there, and false, while they cannot be written. An addition of ours.
+    pub const TRAFFIC_ROUTING: &str = "TrafficRouting";
 }
 
 /// Reasons of conditions and events.
@@ -129,6 +131,8 @@ pub mod reason {
     pub const INVALID_SPEC: &str = "InvalidSpec";
     /// All is as asked.
     pub const ROLLOUT_HEALTHY: &str = "RolloutHealthy";
+    /// Routes could not be written.
+    pub const TRAFFIC_ROUTING_ERROR: &str = "TrafficRoutingError";
     /// The update was given up.
     pub const ROLLOUT_ABORTED: &str = "RolloutAborted";
     /// The update is tried again.

@@ -3,10 +3,12 @@
 use tidegate_api::ObjectMeta;
 use tidegate_api::analysis::{AnalysisRun, AnalysisTemplate, ClusterAnalysisTemplate};
 use tidegate_api::experiment::Experiment;
-use tidegate_api::rollout::Rollout;
+use tidegate_api::rollout::{IstioVirtualService, Rollout};
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
+use tidegate_engine::mesh;
 use tidegate_runtime::{Index, Key, Store};
+use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{service_roles, template_references};
 
 /// Objects by the uid of their controller.
@@ -19,6 +21,11 @@ pub(crate) const BY_SERVICE: &str = "service";
 pub(crate) const BY_TEMPLATE: &str = "template";
 /// Rollouts by kind and `namespace/name` of the workload they name.
 pub(crate) const BY_WORKLOAD: &str = "workload";
+
+/// Rollouts by `namespace/name` of the VirtualServices they name.
+pub(crate) const BY_VIRTUAL_SERVICE: &str = "virtualservice";
+/// Rollouts by `namespace/name` of the DestinationRule they name.
+pub(crate) const BY_DESTINATION_RULE: &str = "destinationrule";
 
 /// All caches.
 #[derive(Clone)]
@@ -80,6 +87,24 @@ fn workload_keys(rollout: &Rollout) -> Vec<String> {
         .collect()
 }
 
+/// With every name that a reference may stand for: names may have dots themselves.
+fn virtual_service_keys(rollout: &Rollout) -> Vec<String> {
+    let named = mesh::virtual_services(rollout);
+    let read = named.iter().map(|(name, _)| Key::new(name.namespace.clone(), name.name.clone()).to_string());
+    let dotted = named.iter().filter_map(|(_, reference)| dotted_key(rollout, reference));
+    read.chain(dotted.map(|key| key.to_string())).collect()
+}
+
+/// Where a VirtualService is looked for when the usual reading of its name finds none.
+pub(crate) fn dotted_key(rollout: &Rollout, reference: &IstioVirtualService) -> Option<Key> {
+    let name = VirtualServiceName::dotted(reference.name.text(), rollout.metadata.namespace.text())?;
+    Some(Key::new(name.namespace, name.name))
+}
+
+fn destination_rule_keys(rollout: &Rollout) -> Vec<String> {
+    mesh::destination_rule(rollout).map(|rule| in_namespace_of(rollout, rule.name.text())).into_iter().collect()
+}
+
 impl Cache {
     pub(crate) fn new() -> Self {
         Self {
@@ -87,6 +112,8 @@ impl Cache {
                 Index { name: BY_SERVICE, of: service_keys },
                 Index { name: BY_TEMPLATE, of: template_keys },
                 Index { name: BY_WORKLOAD, of: workload_keys },
+                Index { name: BY_VIRTUAL_SERVICE, of: virtual_service_keys },
+                Index { name: BY_DESTINATION_RULE, of: destination_rule_keys },
             ]),
             replica_sets: Store::new(&[
                 Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) },

@@ -22,8 +22,9 @@ use tracing::{error, info};
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
-use crate::execute::Executor;
+use crate::execute::{Executor, RouteFailures};
 use crate::insight::Insight;
+use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
@@ -34,7 +35,7 @@ use crate::{services, triggers};
 const REFUSED: &str = "WriteRefused";
 
 /// How the controller is run.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// The one namespace to look at; all when absent.
     pub namespace: Option<String>,
@@ -44,6 +45,10 @@ pub struct Options {
     pub workers: usize,
     /// After this long everything is listed and looked at again.
     pub resync: Duration,
+    /// The version of Istio's API to use; without it, the one of the contract or the newest that is served.
+    pub istio_api_version: Option<String>,
+    /// How another cluster is reached, should Istio's objects live in one.
+    pub connect: Connect,
     /// Routers that can be driven.
     pub drives: BTreeSet<Router>,
     /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
@@ -57,7 +62,9 @@ impl Default for Options {
             instance_id: None,
             workers: 10,
             resync: Duration::from_secs(900),
-            drives: BTreeSet::new(),
+            istio_api_version: None,
+            connect: istio::plainly(),
+            drives: BTreeSet::from([Router::Istio]),
             lacks_analysis: true,
         }
     }
@@ -69,6 +76,8 @@ pub(crate) struct Shared {
     pub options: Options,
     pub queue: Queue<Key>,
     pub services: Queue<Key>,
+    /// DestinationRules to be given back, perhaps.
+    pub rules: Queue<Key>,
     pub workloads: Workloads,
     pub workload_changed: Arc<dyn Fn(WorkloadChange) + Send + Sync>,
     /// The last refusal of each Rollout.
@@ -144,6 +153,8 @@ impl Controller {
         let metrics = Metrics::default();
         let (events, send_events) = Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone());
         let executor = Executor {
+            istio: Istio::new(),
+            route_failures: RouteFailures::default(),
             client,
             clock,
             cache: Cache::new(),
@@ -158,6 +169,7 @@ impl Controller {
             options,
             queue: Queue::new(Backoff::default()),
             services: Queue::new(Backoff::default()),
+            rules: Queue::new(Backoff::default()),
             workloads: Workloads::new(),
             workload_changed: Arc::new(move |change| {
                 // The receiver lives as long as the controller does.
@@ -193,6 +205,7 @@ impl Controller {
         for task in watches(&shared) {
             background.spawn(task);
         }
+        background.spawn(istio::follow(Arc::clone(&shared)));
         let for_changes = Arc::clone(&shared);
         background.spawn(async move {
             while let Some((kind, key)) = changed.recv().await {
@@ -214,6 +227,7 @@ impl Controller {
         if follows {
             // What the one before us wrote last may not have reached our watches yet.
             shared.executor.cache.list_again();
+            shared.executor.istio.list_again();
             tokio::select! {
                 biased;
                 () = &mut stop => return,
@@ -225,6 +239,7 @@ impl Controller {
             workers.spawn(work(Arc::clone(&shared)));
         }
         workers.spawn(give_services_back(Arc::clone(&shared)));
+        workers.spawn(give_rules_back(Arc::clone(&shared)));
         info!("Started controller");
         tokio::select! {
             biased;
@@ -233,6 +248,7 @@ impl Controller {
         }
         shared.queue.close();
         shared.services.close();
+        shared.rules.close();
         while workers.join_next().await.is_some() {}
         // Telling is never worth waiting for, not even at the end.
         let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
@@ -317,6 +333,20 @@ async fn give_services_back(shared: Arc<Shared>) {
             }
         }
         shared.services.done(&key);
+    }
+}
+
+async fn give_rules_back(shared: Arc<Shared>) {
+    while let Some(key) = shared.rules.next().await {
+        match in_time("give back", "DestinationRule", &key, istio::rules::look_at(&shared, &key)).await {
+            Ok(()) => shared.rules.forget(&key),
+            Err(problem) => {
+                let (rule, namespace) = (key.name.as_str(), key.namespace.as_str());
+                error!(rule, namespace, "destinationrule syncHandler error: {problem}");
+                shared.rules.retry(key.clone());
+            }
+        }
+        shared.rules.done(&key);
     }
 }
 

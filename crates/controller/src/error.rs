@@ -72,9 +72,14 @@ pub(crate) enum LookError {
     /// A rule of ours was broken; the look is repeated after a pause.
     #[error("Recovered from Panic: {0}")]
     Panicked(String),
-    /// A plan asks for something this controller was not given.
-    #[error("no router to carry out the traffic of Rollout {0}")]
-    NoRouter(Key),
+    /// Routes could not be written; everything else was done.
+    #[error("routes of Rollout {key}: {problem}")]
+    Routes {
+        /// The Rollout.
+        key: Key,
+        /// Why.
+        problem: String,
+    },
 }
 
 impl LookError {

@@ -5,6 +5,7 @@
 //!   observe.rs               caches ──▶ engine::Observed, all at one moment
 //!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
 //!   execute/                 the only code that writes
+//!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
 //!   lifecycle.rs             what a stored status says about the life of an update
@@ -19,6 +20,7 @@ mod error;
 mod events;
 mod execute;
 mod insight;
+mod istio;
 mod lifecycle;
 mod metrics;
 mod observe;
@@ -30,3 +32,4 @@ mod workloads;
 
 pub use controller::{Controller, Options, run};
 pub use insight::Insight;
+pub use istio::Connect;

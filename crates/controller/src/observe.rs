@@ -1,6 +1,7 @@
 //! From caches to what a plan is made from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -9,15 +10,16 @@ use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
-use tidegate_engine::{Observed, needs_pods};
+use tidegate_engine::{Observed, Router, mesh, needs_pods};
 use tidegate_runtime::Key;
 use tidegate_validate::labels;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 
-use crate::cache::{BY_OWNER, ORPHANS, controller_of};
+use crate::cache::{BY_OWNER, ORPHANS, controller_of, dotted_key};
 use crate::controller::Shared;
 use crate::error::LookError;
-use crate::execute::views;
+use crate::execute::{FIELD_MANAGER, views};
+use crate::istio::{IstioKind, IstioObject, rivals};
 
 /// What was seen, and the pods whole for whoever has to write them.
 pub(crate) struct Sight {
@@ -51,6 +53,7 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
         rollout: rollout.clone(),
         ..Observed::default()
     };
+    see_routes(shared, &mut seen).await?;
     let pods = if needs_pods(&seen, shared.executor.clock.now_seconds()) {
         list_pods(shared, &seen).await?
     } else {
@@ -58,6 +61,48 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
     };
     seen.pods = views(&pods);
     Ok(Sight { seen, pods })
+}
+
+/// VirtualServices and the DestinationRule, if the Rollout names any.
+async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookError> {
+    let istio = &shared.executor.istio;
+    if mesh::istio(&seen.rollout).is_none() || !shared.options.drives.contains(&Router::Istio) {
+        return Ok(());
+    }
+    let (mut routed_at, mut relabelled_at) = (None, None);
+    for (name, reference) in mesh::virtual_services(&seen.rollout) {
+        let key = Key::new(name.namespace.clone(), name.name.clone());
+        let mut looked = istio.look_up(IstioKind::VirtualService, &key).await?;
+        if let (Lookup::Missing(_), Some(dotted)) = (&looked, dotted_key(&seen.rollout, &reference))
+            && let found @ Lookup::Found(_) = istio.look_up(IstioKind::VirtualService, &dotted).await?
+        {
+            looked = found;
+        }
+        if let Lookup::Found(object) = &looked {
+            routed_at = routed_at.max(object.written_at(FIELD_MANAGER));
+            seen.routes.contested.extend(rivals::for_routes(shared, &seen.rollout, &key, &object.whole));
+        }
+        seen.found.virtual_services.insert(name, whole(looked));
+    }
+    if let Some(rule) = mesh::destination_rule(&seen.rollout) {
+        let key = Key::new(seen.rollout.metadata.namespace.text(), rule.name.text());
+        let looked = istio.look_up(IstioKind::DestinationRule, &key).await?;
+        if let Lookup::Found(object) = &looked {
+            relabelled_at = object.written_at(FIELD_MANAGER);
+            seen.routes.contested.extend(rivals::for_rule(shared, &seen.rollout, &key));
+        }
+        seen.routes.destination_rule = Some(whole(looked));
+    }
+    (seen.routes.routed_at, seen.routes.relabelled_at) = (routed_at, relabelled_at);
+    seen.routes.failed = shared.executor.route_failures.of(&Key::of(&seen.rollout.metadata));
+    Ok(())
+}
+
+fn whole(looked: Lookup<Arc<IstioObject>>) -> Lookup<Value> {
+    match looked {
+        Lookup::Found(object) => Lookup::Found(object.whole.clone()),
+        Lookup::Missing(text) => Lookup::Missing(text),
+    }
 }
 
 /// Our own sets, and those of nobody that carry our label: whether they fit is the engine's to say.

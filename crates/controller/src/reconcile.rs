@@ -19,6 +19,7 @@ use tracing::{debug, info};
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
 use crate::execute::{Carried, FIELD_MANAGER};
+use crate::istio::IstioKind;
 use crate::observe::observe;
 use crate::triggers;
 use crate::uncertain::Kind;
@@ -46,6 +47,7 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
     let rollout = match executor.cache.rollouts.stored(key) {
         None => {
             executor.uncertain.forget(key);
+            executor.route_failures.forget(key);
             shared.forget_undecodable(key);
             return Ok(Next::OnChange);
         }
@@ -66,14 +68,29 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
         generation = metadata.generation.unwrap_or_default(),
         "Started syncing rollout"
     );
-    match look(shared, key, &rollout, false).await? {
-        // What else there is to do and to say does not wait for the pods that may not go yet.
-        Looked::ButEvictions => match look(shared, key, &rollout, true).await? {
-            Looked::Over(next) => Ok(next),
-            Looked::ButEvictions => Ok(Next::After(SYNC_RETRY)),
-        },
-        Looked::Over(next) => Ok(next),
+    let mut without = Without::default();
+    // What else there is to do and to say does not wait for what cannot be done now. Each is met once, so this ends.
+    loop {
+        match look(shared, key, &rollout, &without).await? {
+            Looked::ButEvictions if without.evictions => return Ok(Next::After(SYNC_RETRY)),
+            Looked::ButEvictions => without.evictions = true,
+            Looked::ButRoutes(problem) => without.routes = Some(problem),
+            Looked::Over(next) => {
+                return match without.routes {
+                    Some(problem) => Err(LookError::Routes { key: key.clone(), problem }),
+                    None => Ok(next),
+                };
+            }
+        }
     }
+}
+
+/// What a look leaves alone, because it was just tried.
+#[derive(Default)]
+struct Without {
+    evictions: bool,
+    /// Why routes could not be written.
+    routes: Option<String>,
 }
 
 /// What came of one look.
@@ -82,16 +99,19 @@ enum Looked {
     Over(Next),
     /// Disruption budgets kept pods that were to be restarted, so its status was not stored.
     ButEvictions,
+    /// Routes could not be written; the text says why.
+    ButRoutes(String),
 }
 
 /// Observes, plans, executes.
-async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: bool) -> Result<Looked, LookError> {
+async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) -> Result<Looked, LookError> {
     let executor = &shared.executor;
     let mut sight = match in_time("list", "pods of Rollout", key, observe(shared, rollout)).await {
         Err(LookError::NotSynced(_)) => return Ok(Looked::Over(Next::After(SYNC_RETRY))),
         result => result?,
     };
-    sight.seen.defers_restart = defers_restart;
+    sight.seen.defers_restart = without.evictions;
+    sight.seen.routes.trouble.clone_from(&without.routes);
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
     let plan = plan_ahead(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {
@@ -100,8 +120,10 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: boo
     if plan.status.is_none() {
         debug!(rollout = name, namespace, "No status changes. Skipping patch");
     }
-    if executor.execute(&sight.seen, &sight.pods, &plan).await? == Carried::ButEvictions {
-        return Ok(Looked::ButEvictions);
+    match executor.execute(&sight.seen, &sight.pods, &plan).await? {
+        Carried::Out => {}
+        Carried::ButEvictions => return Ok(Looked::ButEvictions),
+        Carried::ButRoutes(problem) => return Ok(Looked::ButRoutes(problem)),
     }
     let next = if !plan.actions.is_empty() || plan.status.is_some() {
         Next::Soon
@@ -126,6 +148,12 @@ async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) ->
         Kind::Service => drop(read_into::<Service>(shared, &cache.services, kind, object).await?),
         Kind::AnalysisRun => drop(read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?),
         Kind::Experiment => drop(read_into::<Experiment>(shared, &cache.experiments, kind, object).await?),
+        Kind::VirtualService => {
+            shared.executor.istio.read_again(IstioKind::VirtualService, object).await?;
+        }
+        Kind::DestinationRule => {
+            shared.executor.istio.read_again(IstioKind::DestinationRule, object).await?;
+        }
     }
     shared.executor.uncertain.remove(rollout, kind, object);
     Ok(())

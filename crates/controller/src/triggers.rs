@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
+use kube::Resource;
 use tidegate_api::ObjectMeta;
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::names::{annotations, condition};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::{Items, Text};
-use tidegate_engine::Event;
+use tidegate_engine::{Event, mesh};
 use tidegate_runtime::{Change, Key, Stored};
 use tidegate_validate::labels::matches;
 use tidegate_validate::references::service_roles;
 
-use crate::cache::{BY_SERVICE, BY_TEMPLATE, BY_WORKLOAD, controller_of, workload_key};
+use crate::cache::{
+    BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
+};
 use crate::controller::Shared;
+use crate::istio::{IstioKind, IstioObject};
 use crate::uncertain::Kind;
 
-fn metadata<K: kube::Resource>(stored: &Stored<K>) -> &ObjectMeta {
+fn metadata<K: Resource>(stored: &Stored<K>) -> &ObjectMeta {
     match stored {
         Stored::Good(object) => object.meta(),
         Stored::Bad(bad) => &bad.metadata,
@@ -65,6 +69,15 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     for role in before.iter().flat_map(|old| service_roles(old)) {
         shared.services.add(Key::new(key.namespace.clone(), role.name));
     }
+    // DestinationRules too; and whoever was held because of this Rollout is looked at.
+    for old in before.iter().copied() {
+        if let Some(rule) = mesh::destination_rule(old) {
+            shared.rules.add(Key::new(key.namespace.clone(), rule.name.text()));
+        }
+        for other in rivals(shared, old) {
+            shared.queue.add(other);
+        }
+    }
     if matches!(change, Change::Deleted(Stored::Bad(_))) {
         // Which Services it named cannot be read any more; those that are marked with its name know.
         for service in shared.executor.cache.services.within(&key.namespace) {
@@ -75,6 +88,20 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
         }
     }
     shared.queue.add(key);
+}
+
+/// Other Rollouts that name a VirtualService or DestinationRule of this one.
+fn rivals(shared: &Shared, rollout: &Rollout) -> Vec<Key> {
+    let rollouts = &shared.executor.cache.rollouts;
+    let mut found = Vec::new();
+    for (name, _) in mesh::virtual_services(rollout) {
+        found.extend(rollouts.find(BY_VIRTUAL_SERVICE, &Key::new(name.namespace, name.name).to_string()));
+    }
+    if let Some(rule) = mesh::destination_rule(rollout) {
+        let key = Key::new(rollout.metadata.namespace.text(), rule.name.text());
+        found.extend(rollouts.find(BY_DESTINATION_RULE, &key.to_string()));
+    }
+    found.iter().filter(|other| is_invalid(other)).map(|other| Key::of(&other.metadata)).collect()
 }
 
 pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) {
@@ -116,7 +143,7 @@ pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
     }
 }
 
-pub(crate) fn child_changed<K: kube::Resource>(shared: &Shared, change: &Change<K>) {
+pub(crate) fn child_changed<K: Resource>(shared: &Shared, change: &Change<K>) {
     if let Some(object) = latest(change) {
         add_owner(shared, metadata(object));
     }
@@ -132,7 +159,7 @@ pub(crate) fn service_changed(shared: &Shared, change: &Change<Service>) {
 }
 
 /// Templates may be named by templates, so all Rollouts that lack something are woken too.
-pub(crate) fn template_changed<K: kube::Resource>(shared: &Shared, change: &Change<K>) {
+pub(crate) fn template_changed<K: Resource>(shared: &Shared, change: &Change<K>) {
     let Some(object) = latest(change) else { return };
     let key = Key::of(metadata(object));
     let rollouts = &shared.executor.cache.rollouts;
@@ -151,6 +178,37 @@ fn is_invalid(rollout: &Arc<Rollout>) -> bool {
 
 pub(crate) fn workload_changed(shared: &Shared, kind: &str, key: &Key) {
     for rollout in shared.executor.cache.rollouts.find(BY_WORKLOAD, &workload_key(kind, key)) {
+        shared.queue.add(Key::of(&rollout.metadata));
+    }
+}
+
+/// Istio came, went or changed its version: whoever names it is looked at.
+pub(crate) fn istio_changed(shared: &Shared) {
+    for rollout in shared.executor.cache.rollouts.within("") {
+        if mesh::istio(&rollout).is_some() {
+            shared.queue.add(Key::of(&rollout.metadata));
+        }
+    }
+}
+
+/// Looks at once at every Rollout that writes this object: whatever somebody else did to it is set right.
+pub(crate) fn istio_object_changed(shared: &Shared, kind: IstioKind, change: &Change<IstioObject>) {
+    let Some(object) = latest(change) else { return };
+    if let Change::Applied { old: Some(Stored::Good(old)), new: Stored::Good(new) } = change
+        && old.whole.get("spec") == new.whole.get("spec")
+        && old.meta().annotations == new.meta().annotations
+    {
+        return;
+    }
+    let key = Key::of(metadata(object));
+    let index = match kind {
+        IstioKind::VirtualService => BY_VIRTUAL_SERVICE,
+        IstioKind::DestinationRule => {
+            shared.rules.add(key.clone());
+            BY_DESTINATION_RULE
+        }
+    };
+    for rollout in shared.executor.cache.rollouts.find(index, &key.to_string()) {
         shared.queue.add(Key::of(&rollout.metadata));
     }
 }

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Service,
     AnalysisRun,
     Experiment,
+    VirtualService,
+    DestinationRule,
 }
 
 impl Kind {
@@ -24,6 +26,8 @@ impl Kind {
             Self::Service => "Service",
             Self::AnalysisRun => "AnalysisRun",
             Self::Experiment => "Experiment",
+            Self::VirtualService => "VirtualService",
+            Self::DestinationRule => "DestinationRule",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tidegate_api::names::{condition, reason};
-use tidegate_api::rollout::RolloutStatus;
+use tidegate_api::rollout::{Rollout, RolloutStatus};
 use tidegate_api::wire::Text;
 
 use crate::conditions::{self, NewCondition};
@@ -14,27 +14,17 @@ use crate::steps;
 use crate::waiting::Waiting;
 
 /// Seconds after which an invalid Rollout is looked at again, in case no watch tells of the correction.
-const RETRY_SECONDS: i64 = 20;
+pub(crate) const RETRY_SECONDS: i64 = 20;
 
 /// Says what is wrong and touches nothing else.
 pub(crate) fn plan(seen: &Observed, old: &RolloutStatus, now: Timestamp, problem: &str) -> Plan {
     let rollout = &seen.rollout;
-    let name = rollout.metadata.name.text();
-    let message = format!("The Rollout \"{name}\" is invalid: {problem}");
     let mut status = old.clone();
     status.observed_generation = Some(rollout.metadata.generation.unwrap_or_default().to_string());
-    let known = conditions::get(old, condition::INVALID_SPEC);
-    let is_news = known.is_none_or(|known| known.message.text() != message);
-    let mut events = Vec::new();
-    if is_news {
-        conditions::remove(&mut status, condition::INVALID_SPEC);
-        let wanted =
-            NewCondition::new(condition::INVALID_SPEC, conditions::TRUE, reason::INVALID_SPEC, message.clone());
-        conditions::set(&mut status, wanted, now);
-        events.push(Event::warning(reason::INVALID_SPEC, message.clone()));
-    }
+    let (message, news) = mark(rollout, &mut status, problem, now);
     steps::keep_within(rollout, &mut status);
     set_phase(rollout, &mut status);
+    let events = news.into_iter().collect();
     let status = (status != *old).then(|| StatusChange { status: Box::new(status), events });
     Plan {
         status,
@@ -42,4 +32,24 @@ pub(crate) fn plan(seen: &Observed, old: &RolloutStatus, now: Timestamp, problem
         waiting_for: vec![Waiting::ValidSpec { message }],
         ..Plan::default()
     }
+}
+
+/// Sets the condition; gives the message and, when it is news, the event that tells of it.
+pub(crate) fn mark(
+    rollout: &Rollout,
+    status: &mut RolloutStatus,
+    problem: &str,
+    now: Timestamp,
+) -> (String, Option<Event>) {
+    let name = rollout.metadata.name.text();
+    let message = format!("The Rollout \"{name}\" is invalid: {problem}");
+    let known = conditions::get(status, condition::INVALID_SPEC);
+    if known.is_some_and(|known| known.message.text() == message) {
+        return (message, None);
+    }
+    conditions::remove(status, condition::INVALID_SPEC);
+    let wanted = NewCondition::new(condition::INVALID_SPEC, conditions::TRUE, reason::INVALID_SPEC, message.clone());
+    conditions::set(status, wanted, now);
+    let event = Event::warning(reason::INVALID_SPEC, message.clone());
+    (message, Some(event))
 }

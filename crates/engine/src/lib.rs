@@ -9,6 +9,7 @@
 //!   counts/         how many pods, as arithmetic on a few numbers
 //!   steps.rs        what a canary step asks for
 //!   template/       pod templates: what is injected, and when two mean the same pod
+//!   mesh/           Istio's objects: what is wanted of them, what is wrong with them
 //!   analysis/  experiment/  AnalysisRuns and Experiments of a Rollout
 //!   persist.rs  conditions.rs  progress.rs  duration.rs  phase.rs    the status
 //!   scale.rs  scale_down.rs  history.rs  restart.rs  metadata.rs     ReplicaSets and pods
@@ -26,8 +27,10 @@ mod conditions;
 pub mod counts;
 mod duration;
 mod experiment;
+mod held;
 mod history;
 mod invalid;
+pub mod mesh;
 mod metadata;
 mod new_set;
 mod observed;
@@ -58,10 +61,7 @@ pub use ahead::plan_ahead;
 pub use collision::{after_collision, after_failed_create, is_as_good};
 pub use new_set::owner_reference;
 pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};
-pub use plan::{
-    Action, Event, ManagedRoute, ManagedRoutes, MetadataEdit, Plan, SetEdit, SetId, Severity, StatusChange, Traffic,
-    Write,
-};
+pub use plan::{Action, Event, MetadataEdit, Plan, SetEdit, SetId, Severity, StatusChange, Subsets, Traffic, Write};
 pub use planner::plan;
 pub use restart::needs_pods;
 pub use unsupported::routers;

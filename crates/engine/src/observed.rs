@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+use serde_json::Value;
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::experiment::Experiment;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::values::LabelSelector;
 use tidegate_api::view::{Pod, ReplicaSet};
-use tidegate_validate::references::Found;
+use tidegate_traffic::istio::names::VirtualServiceName;
+use tidegate_validate::references::{Found, Lookup};
 
 /// Everything seen of one Rollout.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +72,18 @@ pub struct Workload {
 pub struct SeenRoutes {
     /// Whether the weights last set have arrived; none when the router cannot tell.
     pub verified: Option<bool>,
-    /// Pod template hashes that some route or subset still names.
-    pub referenced: BTreeSet<String>,
+    /// The DestinationRule of Istio, whole, when the Rollout names one. Its VirtualServices are in [`Found`].
+    pub destination_rule: Option<Lookup<Value>>,
+    /// VirtualServices whose last write failed.
+    pub failed: BTreeSet<VirtualServiceName>,
+    /// Routes that other Rollouts write too, as sentences; whoever is told of one leaves all routes alone.
+    pub contested: Vec<String>,
+    /// Why routes could not be written a moment ago: this look leaves them as they are and does everything else.
+    pub trouble: Option<String>,
+    /// When we last wrote a route.
+    pub routed_at: Option<Timestamp>,
+    /// When we last wrote which pods a subset names.
+    pub relabelled_at: Option<Timestamp>,
 }
 
 /// A kind of traffic router.

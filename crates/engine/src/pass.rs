@@ -26,6 +26,15 @@ pub(crate) struct CurrentRuns {
     pub post: Option<RolloutAnalysisRunStatus>,
 }
 
+/// Why traffic stays where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The stable set is too small for what it would get. A canary that is complete may take over all the same.
+    Capacity,
+    /// Routes could not be written, or proxies have not seen the last change yet: nothing that relies on them goes on.
+    Routes,
+}
+
 /// One look at a Rollout.
 pub(crate) struct Pass<'a> {
     pub seen: &'a Observed,
@@ -45,6 +54,8 @@ pub(crate) struct Pass<'a> {
     pub pause: PauseChange,
     /// Traffic as this pass leaves it.
     pub weights: Option<TrafficWeights>,
+    /// Why this pass leaves traffic where it is.
+    pub held: Option<Held>,
     pub restarted_at: Option<Time>,
     pub runs: CurrentRuns,
     /// The Experiment of the current step while it is not over.

@@ -13,6 +13,7 @@ use crate::plan::{Event, StatusChange};
 use crate::progress;
 use crate::sets::SetFacts;
 use crate::steps::{self, StepKind};
+use crate::waiting::Waiting;
 
 /// Absent when zero, as the status is written.
 pub(crate) fn nonzero(number: i32) -> Option<i32> {
@@ -87,6 +88,7 @@ impl Pass<'_> {
             status.controller_pause = Some(true);
         }
         self.set_conditions(&mut status);
+        self.tell_about_routes(&mut status);
         set_phase(self.rollout, &mut status);
         self.track_duration(&mut status);
         self.tell_about_pauses(&status);
@@ -101,6 +103,26 @@ impl Pass<'_> {
     pub(crate) fn observe_generation(&self, status: &mut RolloutStatus) {
         status.observed_generation = Some(self.rollout.metadata.generation.unwrap_or_default().to_string());
         status.workload_observed_generation = self.workload_generation();
+    }
+
+    /// Routes that cannot be written are a condition for as long as that lasts, and an event when it begins.
+    fn tell_about_routes(&mut self, status: &mut RolloutStatus) {
+        let problem = self.plan.waiting_for.iter().find_map(|waiting| match waiting {
+            Waiting::Routes { problem } => Some(problem.clone()),
+            _ => None,
+        });
+        let Some(problem) = problem else {
+            conditions::remove(status, condition::TRAFFIC_ROUTING);
+            return;
+        };
+        let known = conditions::get(status, condition::TRAFFIC_ROUTING);
+        if known.is_some_and(|known| known.message.text() == problem) {
+            return;
+        }
+        let why = reason::TRAFFIC_ROUTING_ERROR;
+        let wanted = NewCondition::new(condition::TRAFFIC_ROUTING, conditions::FALSE, why, problem.clone());
+        conditions::replace(status, wanted, self.now);
+        self.events.push(Event::warning(why, problem));
     }
 
     fn tell_about_pauses(&mut self, status: &RolloutStatus) {

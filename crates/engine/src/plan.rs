@@ -1,7 +1,7 @@
 //! What a plan says: writes in order, the status to reach, what to tell people, when to look again, and why nothing
 //! more is done now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tidegate_api::analysis::AnalysisRun;
@@ -9,6 +9,7 @@ use tidegate_api::experiment::Experiment;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{RolloutStatus, WeightDestination};
 use tidegate_api::view::ReplicaSet;
+use tidegate_traffic::istio::{ManagedRoute, Stage};
 
 use crate::waiting::Waiting;
 
@@ -83,8 +84,10 @@ pub enum Write {
         /// Whether the Service has to be marked as managed by this Rollout.
         marks: bool,
     },
-    /// Asks the routers for this traffic; they write only what differs.
-    Route(Box<Traffic>),
+    /// Brings the VirtualServices to this traffic.
+    Routes(Box<Traffic>),
+    /// Has the subsets of the DestinationRule name these pods.
+    Subsets(Box<Subsets>),
     /// Evicts a pod.
     Evict {
         /// Its name.
@@ -195,35 +198,30 @@ pub struct Traffic {
     pub canary_weight: i32,
     /// The weight that means all traffic.
     pub max_weight: i32,
-    /// Pod template hash of the canary.
-    pub canary_hash: String,
-    /// Pod template hash of the stable set.
-    pub stable_hash: String,
     /// Further destinations with weights of their own.
     pub additional: Vec<WeightDestination>,
-    /// Header and mirror routes, as the steps so far leave them.
-    pub routes: ManagedRoutes,
-    /// Whether the weight has to move before the hashes do: the old canary has no pods left.
-    pub weight_before_hash: bool,
+    /// Services of such destinations that are over.
+    pub former: BTreeSet<String>,
+    /// Header and mirror routes by name, as the steps so far leave them; all other managed ones are removed. None when
+    /// there are to be none at all.
+    pub routes: Option<BTreeMap<String, ManagedRoute>>,
+    /// In which order the VirtualServices change, by their place in the Rollout's list.
+    pub stages: Vec<Stage>,
+    /// Nothing new is wanted: somebody else changed the routes.
+    pub repairs: bool,
 }
 
-/// Header and mirror routes that should exist.
+/// The pods that subsets should name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum ManagedRoutes {
-    /// None of those the Rollout manages.
-    #[default]
-    None,
-    /// These, by name; all other managed ones are removed.
-    These(BTreeMap<String, ManagedRoute>),
-}
-
-/// A route made by a step.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ManagedRoute {
-    /// By header.
-    Header(tidegate_api::rollout::SetHeaderRoute),
-    /// A copy of requests.
-    Mirror(tidegate_api::rollout::SetMirrorRoute),
+pub struct Subsets {
+    /// Pod template hash of the canary; none leaves its subset as it is.
+    pub canary: Option<String>,
+    /// Pod template hash of the stable set; none leaves its subset as it is.
+    pub stable: Option<String>,
+    /// Destinations of experiments.
+    pub additional: Vec<WeightDestination>,
+    /// Nothing new is wanted: somebody else changed the subsets.
+    pub repairs: bool,
 }
 
 /// How urgent an event is.

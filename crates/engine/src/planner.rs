@@ -13,6 +13,7 @@ use tidegate_validate::references::workload::WorkloadKind;
 use tidegate_validate::spec;
 
 use crate::invalid;
+use crate::mesh;
 use crate::new_set::{self, Hashes};
 use crate::observed::{Observed, SeenWorkload};
 use crate::pass::{CurrentRuns, Pass};
@@ -21,6 +22,9 @@ use crate::plan::{Action, Plan, SetEdit, Write};
 use crate::sets::{self, Claim, SetFacts, Sets};
 use crate::steps;
 use crate::unsupported;
+
+/// Where routes are named; what is wrong there stops routing and whatever follows from it, not the care for pods.
+const ROUTES: &str = "spec.strategy.canary.trafficRouting.istio";
 
 /// What to do about a Rollout now.
 ///
@@ -59,13 +63,14 @@ pub fn plan(seen: &Observed, now: Timestamp) -> Plan {
         restarted_at: old.restarted_at.clone(),
         runs: CurrentRuns::default(),
         experiment: None,
+        held: None,
         switched_active: None,
         keeps_controller_pause: false,
         creation_error: None,
         events: Vec::new(),
         plan: Plan::default(),
     };
-    pass.look(&in_force.hashes.current);
+    pass.look(&in_force.hashes.current, in_force.route_problem.as_deref());
     match pass.creation_error.take() {
         Some(problem) => invalid::plan(seen, old, now, &problem),
         None => with_sane_index(rollout, pass.plan),
@@ -86,6 +91,8 @@ struct InForce {
     selector: LabelSelector,
     hashes: Hashes,
     steps_hash: String,
+    /// Why its routes cannot be used; everything else can.
+    route_problem: Option<String>,
 }
 
 /// Follows references and checks the whole; the error is the text users read.
@@ -101,9 +108,12 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
     if let Some(error) = spec::check(rollout, workload.as_ref()).first() {
         return Err(error.to_string());
     }
-    if let Some(error) = references::check(rollout, Some(&template), &seen.found).first() {
+    let unfit = references::check(rollout, Some(&template), &seen.found);
+    let is_about_routes = |path: &str| path.starts_with(ROUTES);
+    if let Some(error) = unfit.iter().find(|error| !is_about_routes(&error.path)) {
         return Err(error.to_string());
     }
+    let route_problem = unfit.first().map(ToString::to_string).or_else(|| mesh::problem(seen));
     let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
     let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");
     let current = tidegate_hash::pod_template_hash(template.as_raw_value(), collisions).map_err(bad_template)?;
@@ -112,6 +122,7 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
         selector,
         hashes: Hashes { current, template, collisions },
         steps_hash: steps_hash(rollout)?,
+        route_problem,
     })
 }
 
@@ -182,9 +193,13 @@ fn claims<'a>(seen: &'a Observed, selector: &LabelSelector) -> (Vec<&'a ReplicaS
 }
 
 impl Pass<'_> {
-    fn look(&mut self, hash: &str) {
+    fn look(&mut self, hash: &str, route_problem: Option<&str>) {
         if let Some(field) = unsupported::field(self.rollout, &self.seen.drives, self.seen.lacks_analysis) {
             self.undriven_pass(field);
+            return;
+        }
+        if let (Some(problem), Some(canary)) = (route_problem, self.canary()) {
+            self.held_pass(canary, problem);
             return;
         }
         self.note_workload_generation();

@@ -6,6 +6,7 @@ use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 
 use crate::counts::fence_posts;
+use crate::mesh::Mesh;
 use crate::pass::Pass;
 use crate::sets::{Deadline, SetFacts};
 
@@ -74,7 +75,7 @@ impl<'a> Pass<'a> {
             .any(|recorded| recorded == hash);
         recorded
             || services.iter().flatten().any(|name| self.selected(name) == hash)
-            || self.seen.routes.referenced.contains(hash)
+            || Mesh::of(self.seen).named_hashes().contains(hash)
     }
 
     /// Old sets of a canary; says whether any size changes.
@@ -84,7 +85,8 @@ impl<'a> Pass<'a> {
         let is_routed = canary.traffic_routing.is_some();
         let is_dynamic = canary.dynamic_stable_scale == Some(true);
         let delay = Delay::new(canary.scale_down_delay_seconds_or_default(), canary.scale_down_delay_revision_limit);
-        let ping_pong = canary.ping_pong.as_ref();
+        // The one that is idle after an update keeps what it selected, and nobody is sent there any more.
+        let ping_pong = canary.ping_pong.as_ref().filter(|_| !self.is_fully_promoted());
         let services = [
             canary.canary_service.as_deref(),
             canary.stable_service.as_deref(),
@@ -94,7 +96,8 @@ impl<'a> Pass<'a> {
         let mut room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
         let (mut scaled, mut kept) = (false, 0);
         for set in self.old_sets_with_pods() {
-            if is_routed && self.is_referenced(set.hash(), &services) {
+            // Its time counts from the moment that traffic has moved away.
+            if is_routed && (self.held.is_some() || self.is_referenced(set.hash(), &services)) {
                 continue;
             }
             // Pods that do not serve can go at any time.

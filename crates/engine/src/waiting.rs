@@ -64,6 +64,23 @@ pub enum Waiting {
         /// The weight of the canary.
         weight: i32,
     },
+    /// A subset until there are pods for it to name.
+    SubsetPods {
+        /// The subset.
+        subset: String,
+        /// The ReplicaSet it is to name.
+        set: String,
+    },
+    /// Routes that could not be written.
+    Routes {
+        /// Why.
+        problem: String,
+    },
+    /// Proxies to see the last change of routes or subsets.
+    Propagation {
+        /// When they should have.
+        until: Timestamp,
+    },
     /// A restart of pods.
     Restart {
         /// Pods still to be restarted.
@@ -109,6 +126,13 @@ impl fmt::Display for Waiting {
                 write!(f, "stable pods before traffic moves: {available} of {needed} available")
             }
             Self::Verification { weight } => write!(f, "the router to confirm weight {weight}"),
+            Self::SubsetPods { subset, set } => {
+                write!(f, "available pods of ReplicaSet {set} before subset {subset} names them")
+            }
+            Self::Routes { problem } => write!(f, "routes that can be written: {problem}"),
+            Self::Propagation { until } => {
+                write!(f, "{until}, when proxies should have seen the last change of routes")
+            }
             Self::Restart { pods } => write!(f, "{pods} pods to be restarted"),
             Self::RestartAt { at } => write!(f, "{at}, when the pods are restarted"),
             Self::StableSet => f.write_str("the stable ReplicaSet"),

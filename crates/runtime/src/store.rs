@@ -130,6 +130,17 @@ impl<K: Resource> Store<K> {
         self.relist.notify_one();
     }
 
+    /// Forgets everything: the kind itself is gone, or is read from elsewhere.
+    pub fn clear(&self) {
+        let mut inner = self.lock();
+        inner.entries.clear();
+        inner.found_by.clear();
+        inner.tombstones.clear();
+        inner.buried.clear();
+        inner.listed = None;
+        self.synced.send_replace(false);
+    }
+
     /// From now on lists are young enough for everybody who has asked so far.
     pub(crate) fn lists_anew(&self) {
         self.lock().awaits_list = false;

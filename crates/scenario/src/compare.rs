@@ -46,7 +46,7 @@ pub(crate) fn compare(recorded: &Value, seen: &Value) -> Vec<Difference> {
 }
 
 fn sequences(wanted: &Value, found: &Value, path: &str, differences: &mut Vec<Difference>) {
-    for kind in ["stepIndex", "phase"] {
+    for kind in ["stepIndex", "phase", "weights"] {
         leaves(wanted.get(kind), found.get(kind), &format!("{path}/{kind}"), differences);
     }
     let truncated: BTreeSet<&str> =

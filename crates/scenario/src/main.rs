@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tidegate_scenario::Need;
 
 /// Replays every scenario of a folder and compares with what was recorded.
 #[derive(Parser)]
@@ -19,7 +20,8 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let report = tidegate_scenario::replay(&arguments.folder, &BTreeSet::new(), arguments.only.as_deref())?;
+    let report =
+        tidegate_scenario::replay(&arguments.folder, &BTreeSet::from([Need::Istio]), arguments.only.as_deref())?;
     writeln!(std::io::stdout(), "{report}")?;
     let (_, failed, _) = report.totals();
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

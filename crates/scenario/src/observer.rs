@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::StreamExt;
 use kube::Client;
 use kube::runtime::watcher::{self, Event, watcher};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world;
@@ -15,14 +15,25 @@ pub(crate) const HASH_LABEL: &str = "rollouts-pod-template-hash";
 pub(crate) const REVISION: &str = "rollout.argoproj.io/revision";
 
 /// Kinds that a checkpoint may show.
-const WATCHED: [&str; 8] =
-    ["Rollout", "AnalysisRun", "Experiment", "ReplicaSet", "Deployment", "Service", "Pod", "Event"];
+const WATCHED: [&str; 10] = [
+    "Rollout",
+    "AnalysisRun",
+    "Experiment",
+    "VirtualService",
+    "DestinationRule",
+    "ReplicaSet",
+    "Deployment",
+    "Service",
+    "Pod",
+    "Event",
+];
 
 /// Something seen on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Row {
     StepIndex(String, Value),
     Phase(String, Value),
+    Weights(String, Value),
     Event { about: String, severity: String, reason: String, message: String, component: String },
 }
 
@@ -38,6 +49,26 @@ pub(crate) struct Known {
     /// How often anything changed.
     pub changes: u64,
     counts: BTreeMap<String, i64>,
+}
+
+/// Protocol, name and destinations of every route, in order.
+fn weights(spec: &Value) -> Value {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut routes = Vec::new();
+    for protocol in ["http", "tls", "tcp"] {
+        for route in list(&spec[protocol]) {
+            let destinations: Vec<Value> = list(&route["route"])
+                .iter()
+                .map(|entry| {
+                    let to = &entry["destination"];
+                    json!([text(&to["host"]), text(&to["subset"]), entry["weight"].as_i64().unwrap_or(0)])
+                })
+                .collect();
+            routes.push(json!([protocol, text(&route["name"]), destinations]));
+        }
+    }
+    routes.into()
 }
 
 /// Watches until it is dropped.
@@ -112,6 +143,7 @@ impl Known {
                     self.rows.push(Row::Phase(name.clone(), status["phase"].clone()));
                 }
             }
+            "VirtualService" => self.rows.push(Row::Weights(name.clone(), weights(&object["spec"]))),
             "ReplicaSet" => self.learn_hash(&object),
             "Event" => self.hear(&object),
             _ => {}

@@ -245,6 +245,10 @@ impl Projector<'_> {
         out.insert("replicaSets".to_owned(), Value::Object(sets));
         out.insert("pods".to_owned(), self.pods());
         out.insert("services".to_owned(), all("Service", &|found| self.service(found)));
+        for (part, kind) in [("virtualServices", "VirtualService"), ("destinationRules", "DestinationRule")] {
+            let specs = self.known.all(kind).map(|(name, found)| (name.clone(), self.shown(&found["spec"])));
+            out.insert(part.to_owned(), Value::Object(specs.collect()));
+        }
         out.insert(
             "deployments".to_owned(),
             all("Deployment", &|found| {

@@ -30,6 +30,7 @@ impl Sequences {
             match row {
                 Row::StepIndex(name, value) => push(values.entry(("stepIndex", name.clone())).or_default(), value),
                 Row::Phase(name, value) => push(values.entry(("phase", name.clone())).or_default(), value),
+                Row::Weights(name, value) => push(values.entry(("weights", name.clone())).or_default(), value),
                 Row::Event { about, severity, reason, message, component } => {
                     let about = projector.text(about);
                     let message = projector.text(message);
@@ -51,7 +52,7 @@ impl Sequences {
             Value::Object(lists.map(|((_, name), list)| (name.clone(), list.clone().into())).collect())
         };
         json!({
-            "stepIndex": of("stepIndex"), "phase": of("phase"),
+            "stepIndex": of("stepIndex"), "phase": of("phase"), "weights": of("weights"),
             "events": Value::Object(events.into_iter().map(|(name, list)| (name, list.into())).collect()),
             "eventDetails": details,
         })

@@ -42,11 +42,11 @@ impl World {
     }
 }
 
-/// Makes our kinds known.
+/// Makes our kinds and those of Istio known.
 pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
     let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    for crd in tidegate_install::crds() {
+    for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
         let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
         crds.create(&PostParams::default(), &crd).await?;
     }

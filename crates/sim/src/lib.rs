@@ -15,6 +15,7 @@ mod differences;
 pub mod experiment;
 pub mod faults;
 pub mod invariants;
+pub mod istio;
 pub mod journal;
 mod manager;
 mod objects;

@@ -209,7 +209,15 @@ fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
     forget_kept(&mut set);
     let Some(written) = entry.get("fieldsV1") else { return finish(entry, &set, Some(now)) };
     if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
-        return FieldSet::names_any(written).then_some(entry);
+        if !FieldSet::names_any(written) {
+            return None;
+        }
+        // Fields that were the writer's before have another value now, and that has a time.
+        let mut entry = entry;
+        if !set.is_empty() {
+            crate::object::map_mut(&mut entry).insert("time".to_owned(), json!(now));
+        }
+        return Some(entry);
     }
     let mut fields = FieldSet::read(written);
     fields.remove(&removed);

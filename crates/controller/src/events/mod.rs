@@ -41,6 +41,8 @@ enum Message {
 }
 
 struct Told {
+    kind: &'static str,
+    api_version: String,
     namespace: String,
     name: String,
     uid: String,
@@ -82,7 +84,17 @@ impl Recorder {
         self.metrics.told(&key, event);
         let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
         info!(rollout, namespace, event_reason = event.reason, "{}", event.message);
+        self.tell_about(about, "Rollout", API_VERSION, event);
+    }
+
+    /// Tells about any object.
+    pub(crate) fn tell_about(&self, about: &ObjectMeta, kind: &'static str, api_version: &str, event: &Event) {
+        if !self.leadership.is_held() {
+            return;
+        }
         let told = Told {
+            kind,
+            api_version: api_version.to_owned(),
             namespace: about.namespace.text().to_owned(),
             name: about.name.text().to_owned(),
             uid: about.uid.text().to_owned(),
@@ -170,7 +182,7 @@ fn body(told: &Told, name: &str) -> serde_json::Value {
         "apiVersion": "v1", "kind": "Event",
         "metadata": {"name": name, "namespace": told.namespace},
         "involvedObject": {
-            "apiVersion": API_VERSION, "kind": "Rollout", "namespace": told.namespace, "name": told.name,
+            "apiVersion": told.api_version, "kind": told.kind, "namespace": told.namespace, "name": told.name,
             "uid": told.uid, "resourceVersion": told.version,
         },
         "type": severity(&told.event), "reason": told.event.reason, "message": told.event.message,

@@ -4,8 +4,10 @@ mod children;
 mod pods;
 mod replica_sets;
 mod rollout;
+mod routes;
 
 pub(crate) use pods::views;
+pub(crate) use routes::RouteFailures;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +28,7 @@ use tidegate_runtime::lease::Leadership;
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
+use crate::istio::Istio;
 use crate::metrics::Metrics;
 use crate::uncertain::{Kind, Uncertain};
 
@@ -42,6 +45,8 @@ pub(crate) struct Executor {
     pub uncertain: Uncertain,
     pub leadership: Leadership,
     pub metrics: Metrics,
+    pub istio: Istio,
+    pub route_failures: RouteFailures,
 }
 
 /// One plan being carried out.
@@ -71,21 +76,25 @@ fn post_params() -> PostParams {
 }
 
 /// What came of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     /// It was done.
     Done,
     /// A disruption budget does not let this pod go.
     Refused,
+    /// Routes could not be written; the text says why.
+    NotRouted(String),
 }
 
 /// What came of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
     /// All of it was done.
     Out,
     /// Disruption budgets kept some pods; the status, which says that they went, was not stored.
     ButEvictions,
+    /// Routes could not be written, and nothing that comes after them was done.
+    ButRoutes(String),
 }
 
 impl Executor {
@@ -103,6 +112,7 @@ impl Executor {
             match execution.write_in_time(&action.write).await? {
                 Outcome::Done => execution.tell(&action.events),
                 Outcome::Refused => refused = true,
+                Outcome::NotRouted(problem) => return Ok(Carried::ButRoutes(problem)),
             }
         }
         if refused {
@@ -134,7 +144,11 @@ fn target<'a>(write: &'a Write, rollout: &'a str) -> Option<(Kind, &'a str)> {
         Write::TerminateAnalysisRun(name) | Write::DeleteAnalysisRun(name) => (Kind::AnalysisRun, name),
         Write::CreateExperiment(experiment) => (Kind::Experiment, experiment.metadata.name.text()),
         Write::TerminateExperiment(name) | Write::DeleteExperiment(name) => (Kind::Experiment, name),
-        Write::Evict { .. } | Write::EditPod { .. } | Write::ScaleWorkload { .. } | Write::Route(_) => return None,
+        Write::Evict { .. }
+        | Write::EditPod { .. }
+        | Write::ScaleWorkload { .. }
+        | Write::Routes(_)
+        | Write::Subsets(_) => return None,
     })
 }
 
@@ -186,7 +200,7 @@ impl Execution<'_> {
         let kept = target(write, &self.key.name);
         let (kind, key) = match kept {
             Some((kind, name)) => (kind.name(), self.key_of(name)),
-            None => ("pods or workload of Rollout", self.key.clone()),
+            None => ("pods, workload or routes of Rollout", self.key.clone()),
         };
         let result = in_time("write", kind, &key, self.write(write)).await;
         if matches!(result, Err(LookError::TimedOut { .. }))
@@ -225,7 +239,8 @@ impl Execution<'_> {
             Write::TerminateExperiment(name) => self.terminate_child::<Experiment>(name).await?,
             Write::DeleteAnalysisRun(name) => self.delete_child::<AnalysisRun>(name).await?,
             Write::DeleteExperiment(name) => self.delete_child::<Experiment>(name).await?,
-            Write::Route(_) => return Err(LookError::NoRouter(self.key.clone())),
+            Write::Routes(traffic) => return self.write_routes(traffic).await,
+            Write::Subsets(subsets) => return self.write_subsets(subsets).await,
         }
         Ok(Outcome::Done)
     }

@@ -4,6 +4,7 @@
 
 mod by_hand;
 mod garbage;
+mod istio;
 mod leading;
 mod life;
 mod observed;

@@ -90,7 +90,6 @@ macro_rules! router {
     };
 }
 
-router!(istio_is_not_run, istio_in_the_middle, {"istio": {"virtualService": {"name": "routes"}}}, "istio");
 router!(nginx_is_not_run, nginx_in_the_middle, {"nginx": {"stableIngress": "shop"}}, "nginx");
 router!(alb_is_not_run, alb_in_the_middle, {"alb": {"ingress": "shop", "servicePort": 80}}, "alb");
 router!(smi_is_not_run, smi_in_the_middle, {"smi": {}}, "smi");

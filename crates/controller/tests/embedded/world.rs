@@ -76,6 +76,7 @@ pub(crate) fn resource(kind: &str) -> ApiResource {
         "Rollout" | "AnalysisRun" | "AnalysisTemplate" | "Experiment" => ("argoproj.io", "v1alpha1"),
         "ReplicaSet" | "Deployment" => ("apps", "v1"),
         "PodDisruptionBudget" => ("policy", "v1"),
+        "VirtualService" | "DestinationRule" => ("networking.istio.io", "v1"),
         "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1"),
         _ => ("", "v1"),
     };
@@ -267,7 +268,10 @@ impl World {
                     | "experiments"
                     | "analysistemplates"
                     | "clusteranalysistemplates"
-            )
+                    | "virtualservices"
+                    | "destinationrules"
+                    | "secrets"
+            ) || path.starts_with("/apis/networking.istio.io") && path.split('/').count() <= 4
         };
         asked.into_iter().filter(|(method, path)| !(method == "GET" && is_collection(path))).collect()
     }

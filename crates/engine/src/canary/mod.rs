@@ -1,5 +1,6 @@
 //! A canary: the order of one look at it.
 
+mod routes;
 mod services;
 mod sizes;
 mod status;

@@ -3,7 +3,7 @@
 use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::wire::Text;
 
-use crate::pass::Pass;
+use crate::pass::{Pass, plain_weights};
 use crate::services::Check;
 use crate::sets::SetFacts;
 
@@ -15,12 +15,15 @@ impl<'a> Pass<'a> {
         if stable == "ping" { pair.pong_service.as_deref() } else { pair.ping_service.as_deref() }
     }
 
-    /// The idle one of the two follows the new template at once: no traffic reaches it before a route says so.
+    /// The idle one of the two follows the new template at once: no traffic reaches it before a route says so. While
+    /// it still carries that of a canary which is superseded, it waits for pods or for the route.
     pub(super) fn switch_ping_pong(&mut self, canary: &'a CanaryStrategy) {
         if self.is_fully_promoted() {
             return;
         }
-        self.ensure_service(self.idle_service(canary), self.sets.new, Check::None);
+        let carries = plain_weights(self.weights.as_ref()).is_some_and(|weights| weights.canary > 0);
+        let check = if carries { Check::Availability } else { Check::None };
+        self.ensure_service(self.idle_service(canary), self.sets.new, check);
     }
 
     pub(super) fn switch_canary_services(&mut self, canary: &'a CanaryStrategy) {

@@ -5,7 +5,7 @@ use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::view::ReplicaSet;
 
 use crate::counts::{self, Counts, Weights};
-use crate::pass::{Pass, plain_weights};
+use crate::pass::{Held, Pass, plain_weights};
 use crate::sets::SetFacts;
 
 impl<'a> Pass<'a> {
@@ -25,7 +25,9 @@ impl<'a> Pass<'a> {
             // Sized by the weights that are stored: it never shrinks in the look that moves its traffic away.
             let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
             let target = self.next_counts(canary, plain_weights(stored)).stable;
-            if self.scale(stable, target, false) {
+            let is_too_early =
+                target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.awaits_proxies());
+            if !is_too_early && self.scale(stable, target, false) {
                 return true;
             }
         }
@@ -40,7 +42,10 @@ impl<'a> Pass<'a> {
     }
 
     fn size_new_canary(&mut self, canary: &'a CanaryStrategy, new: &'a ReplicaSet, delay: Option<AbortDelay>) -> bool {
+        let carries = plain_weights(self.weights.as_ref()).is_some_and(|weights| weights.canary > 0);
         let held = match delay {
+            // Its time begins when no traffic is left.
+            Some(_) if self.held.is_some() || carries => Some(self.scale(new, new.spec_replicas(), true)),
             Some(AbortDelay::Forever) => Some(self.scale(new, new.spec_replicas(), true)),
             Some(AbortDelay::Seconds(seconds)) => self.hold_aborted_set(new, seconds),
             None => None,

@@ -6,7 +6,7 @@ use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
 
 use crate::counts;
-use crate::pass::{Pass, later, plain_weights};
+use crate::pass::{Held, Pass, later, plain_weights};
 use crate::pause;
 use crate::persist::nonzero;
 use crate::plan::Event;
@@ -34,7 +34,9 @@ impl<'a> Pass<'a> {
             self.pause.remove_abort();
             index = count;
         }
-        if let Some(why) = self.promotion_reason(canary, index) {
+        if let Some(why) = self.promotion_reason(canary, index)
+            && !(self.is_routed() && self.awaits_proxies())
+        {
             self.promote(&mut status, why);
             status.current_step_index = has_steps.then_some(count);
             self.persist(status);
@@ -103,7 +105,7 @@ impl<'a> Pass<'a> {
         let has_threshold = canary.replica_progress_threshold.is_some();
         let is_complete = new.serving() >= replicas
             || (has_threshold && counts::threshold_is_met(canary, Some(new.size()), replicas));
-        if !is_complete || !self.is_traffic_confirmed(canary, index) {
+        if !is_complete || self.held == Some(Held::Routes) || !self.is_traffic_confirmed(canary, index) {
             return None;
         }
         if self.promotes_fully() {
@@ -134,7 +136,9 @@ impl<'a> Pass<'a> {
         match step {
             StepKind::SetWeight(_) => {
                 let is_confirmed = self.weights.as_ref().and_then(|weights| weights.verified) != Some(false);
-                is_confirmed && self.is_at_desired_counts(canary, plain_weights(self.weights.as_ref()))
+                is_confirmed
+                    && self.held.is_none()
+                    && self.is_at_desired_counts(canary, plain_weights(self.weights.as_ref()))
             }
             StepKind::SetCanaryScale(_) => self.is_at_desired_counts(canary, plain_weights(self.weights.as_ref())),
             StepKind::Pause(pause) => self.is_pause_over(pause.duration_seconds()),
@@ -143,7 +147,8 @@ impl<'a> Pass<'a> {
                 run.is_some_and(|run| run.status.text() == analysis_phase::SUCCESSFUL)
             }
             StepKind::Experiment(_) => self.is_experiment_successful(),
-            StepKind::SetHeaderRoute(_) | StepKind::SetMirrorRoute(_) => true,
+            // Whatever the pods do; but not before the route is there.
+            StepKind::SetHeaderRoute(_) | StepKind::SetMirrorRoute(_) => self.held.is_none(),
             StepKind::Plugin(_) | StepKind::Invalid => false,
         }
     }

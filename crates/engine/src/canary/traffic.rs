@@ -1,14 +1,16 @@
 //! The traffic a canary should get, as a value for whatever router there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate_api::names::annotations;
 use tidegate_api::rollout::{CanaryStrategy, TrafficWeights, WeightDestination};
 use tidegate_api::wire::{Items, Text};
+use tidegate_traffic::istio::ManagedRoute;
 
 use crate::counts::{self, share_down};
-use crate::pass::{Pass, plain_weights};
-use crate::plan::{Event, ManagedRoute, ManagedRoutes, Traffic, Write};
+use crate::mesh;
+use crate::pass::{Held, Pass, plain_weights};
+use crate::plan::{Event, Traffic};
 use crate::services::Check;
 use crate::sets::SetFacts;
 use crate::steps::{self, StepKind};
@@ -18,9 +20,18 @@ use crate::waiting::Waiting;
 /// Seconds between two questions to a router that has not confirmed the weights.
 const VERIFY_SECONDS: i64 = tidegate_api::defaults::VERIFY_RETRY_SECONDS as i64;
 
+/// Weights for the status.
+pub(super) struct Recorded {
+    pub canary_weight: i32,
+    pub stable_weight: i32,
+    pub canary_hash: String,
+    pub stable_hash: String,
+    pub additional: Vec<WeightDestination>,
+}
+
 /// The weight and what goes with it.
-struct Wanted {
-    weight: i32,
+pub(super) struct Wanted {
+    pub weight: i32,
     keeps_routes: bool,
     with_experiments: bool,
     /// Where the canary Service belongs now that the update is given up.
@@ -28,7 +39,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn plain(weight: i32) -> Self {
+    pub(super) fn plain(weight: i32) -> Self {
         Self { weight, keeps_routes: false, with_experiments: false, canary_service_to_stable: false }
     }
 }
@@ -40,35 +51,61 @@ impl<'a> Pass<'a> {
             self.weights = None;
             return;
         }
-        let wanted = self.wanted_weight(canary);
+        if let Some(problem) = self.seen.routes.trouble.clone() {
+            self.wait(Waiting::Routes { problem });
+            self.hold_traffic(canary, Held::Routes);
+            return;
+        }
+        let mut wanted = self.wanted_weight(canary);
         if wanted.canary_service_to_stable {
             self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
         }
         if !self.stable_can_carry(canary, wanted.weight) {
-            return;
-        }
-        let additional = if wanted.with_experiments { self.experiment_destinations(canary) } else { Vec::new() };
-        let stored = self.weights.clone();
-        let canary_hash = match (&stored, self.is_rolling_back_dynamically()) {
-            (Some(weights), true) => {
-                weights.canary.as_ref().map_or("", |found| found.pod_template_hash.text()).to_owned()
+            match self.abort_as_far_as_stable_can_carry(canary) {
+                Some(weight) => wanted.weight = weight,
+                None => {
+                    self.hold_traffic(canary, Held::Capacity);
+                    return;
+                }
             }
-            _ => self.sets.new_hash().to_owned(),
-        };
-        let stable_hash = self.sets.stable.map_or("", SetFacts::hash).to_owned();
-        let stored_weight = plain_weights(stored.as_ref()).map_or(0, |weights| weights.canary);
-        let is_empty = self.sets.new.is_none_or(|new| new.serving() == 0);
-        let max_weight = canary.max_traffic_weight_or_default();
-        self.act(Write::Route(Box::new(Traffic {
+        }
+        self.route(canary, &wanted);
+    }
+
+    /// Header and mirror routes of a canary that is not given up, and its experiments.
+    pub(super) fn traffic(&self, canary: &'a CanaryStrategy, wanted: &Wanted) -> Traffic {
+        let additional = if wanted.with_experiments { self.experiment_destinations(canary) } else { Vec::new() };
+        let running: BTreeSet<&str> = additional.iter().map(|found| found.service_name.text()).collect();
+        let recorded = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+        let recorded = recorded.into_iter().flat_map(|weights| weights.additional.items());
+        let of_experiments = self.seen.experiments.iter().filter_map(|found| found.status.as_ref());
+        let of_experiments = of_experiments.flat_map(|status| status.template_statuses.items());
+        let former = mesh::former(
+            recorded.map(|found| found.service_name.text()),
+            of_experiments.map(|found| found.service_name.text()),
+            &running,
+        );
+        Traffic {
             canary_weight: wanted.weight,
-            max_weight,
-            canary_hash: canary_hash.clone(),
-            stable_hash: stable_hash.clone(),
-            additional: additional.clone(),
-            routes: if wanted.keeps_routes { self.managed_routes(canary) } else { ManagedRoutes::None },
-            weight_before_hash: is_empty && stored_weight > 0,
-        })));
-        self.record_weights(canary, wanted.weight, canary_hash, stable_hash, additional);
+            max_weight: canary.max_traffic_weight_or_default(),
+            routes: if wanted.keeps_routes { self.managed_routes(canary) } else { None },
+            former,
+            additional,
+            ..Traffic::default()
+        }
+    }
+
+    /// An update that is given up leaves the canary as far as stable pods are there to take its share, even where they
+    /// cannot take all of it.
+    fn abort_as_far_as_stable_can_carry(&self, canary: &CanaryStrategy) -> Option<i32> {
+        if !self.is_aborted() || self.replicas() <= 0 {
+            return None;
+        }
+        let max = canary.max_traffic_weight_or_default();
+        let carried = share_down(max, self.sets.stable?.serving(), self.replicas());
+        let left = max.saturating_sub(carried);
+        let recorded = plain_weights(self.weights.as_ref()).map_or(0, |weights| weights.canary);
+        (left < recorded).then_some(left)
     }
 
     /// The weight of the canary, by the first row that applies.
@@ -148,10 +185,10 @@ impl<'a> Pass<'a> {
     }
 
     /// Header and mirror routes as the steps so far leave them; the first revision has nothing to route around.
-    fn managed_routes(&self, canary: &CanaryStrategy) -> ManagedRoutes {
+    fn managed_routes(&self, canary: &CanaryStrategy) -> Option<BTreeMap<String, ManagedRoute>> {
         let revision = self.rollout.metadata.annotations.as_ref().and_then(|all| all.get(annotations::REVISION));
         if revision.and_then(|text| text.parse::<i64>().ok()).is_none_or(|revision| revision <= 1) {
-            return ManagedRoutes::None;
+            return None;
         }
         let all = canary.steps.items();
         let reached = steps::current(canary, self.old.current_step_index).map_or(all.len(), |(index, _)| index + 1);
@@ -173,19 +210,12 @@ impl<'a> Pass<'a> {
                 _ => {}
             }
         }
-        ManagedRoutes::These(routes)
+        Some(routes)
     }
 
-    fn record_weights(
-        &mut self,
-        canary: &'a CanaryStrategy,
-        weight: i32,
-        canary_hash: String,
-        stable_hash: String,
-        additional: Vec<WeightDestination>,
-    ) {
-        let max = canary.max_traffic_weight_or_default();
-        let extra = counts::sum(additional.iter().map(|found| found.weight.unwrap_or_default()));
+    /// Notes the weights as they are or will be when this plan is carried out.
+    pub(super) fn record_weights(&mut self, canary: &'a CanaryStrategy, recorded: Recorded) {
+        let Recorded { canary_weight, stable_weight, canary_hash, stable_hash, additional } = recorded;
         let destination = |weight: i32, service: &Option<String>, hash: String| WeightDestination {
             weight: Some(weight),
             service_name: service.clone().filter(|name| !name.is_empty()),
@@ -193,12 +223,8 @@ impl<'a> Pass<'a> {
             ..WeightDestination::default()
         };
         let mut weights = TrafficWeights {
-            canary: Some(destination(weight, &canary.canary_service, canary_hash)),
-            stable: Some(destination(
-                max.saturating_sub(weight).saturating_sub(extra),
-                &canary.stable_service,
-                stable_hash,
-            )),
+            canary: Some(destination(canary_weight, &canary.canary_service, canary_hash)),
+            stable: Some(destination(stable_weight, &canary.stable_service, stable_hash)),
             additional: (!additional.is_empty()).then_some(additional),
             ..TrafficWeights::default()
         };
@@ -206,20 +232,21 @@ impl<'a> Pass<'a> {
         let is_same = old.as_ref().is_some_and(|old| {
             (&old.canary, &old.stable, &old.additional) == (&weights.canary, &weights.stable, &weights.additional)
         });
-        if !is_same && let Some(text) = change_text(old.as_ref(), &weights) {
+        if !is_same {
+            let text = change_text(old.as_ref(), &weights);
             self.events.push(Event::normal("TrafficWeightUpdated", format!("Traffic weight updated {text}")));
         }
         weights.verified = self.seen.routes.verified;
         if weights.verified == Some(false) {
             self.wake(self.after_seconds(VERIFY_SECONDS));
-            self.wait(Waiting::Verification { weight });
+            self.wait(Waiting::Verification { weight: canary_weight });
         }
         self.weights = Some(weights);
     }
 }
 
-/// What changed, in words; nothing when only hashes did.
-fn change_text(old: Option<&TrafficWeights>, new: &TrafficWeights) -> Option<String> {
+/// What changed, in words; none when only hashes did.
+fn change_text(old: Option<&TrafficWeights>, new: &TrafficWeights) -> String {
     let weight = |weights: &TrafficWeights| weights.canary.as_ref().and_then(|found| found.weight).unwrap_or_default();
     let mut parts = Vec::new();
     match old.map(weight) {
@@ -236,5 +263,5 @@ fn change_text(old: Option<&TrafficWeights>, new: &TrafficWeights) -> Option<Str
             .map(|found| format!("{} {}", found.service_name.text(), found.weight.unwrap_or_default()));
         parts.push(format!("additional: [{}]", list.collect::<Vec<_>>().join(", ")));
     }
-    (!parts.is_empty()).then(|| parts.join(", "))
+    parts.join(", ")
 }

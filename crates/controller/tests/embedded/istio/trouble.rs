@@ -1,0 +1,120 @@
+//! Objects that are missing, broken or may not be written.
+
+use serde_json::json;
+use tidegate_apiserver::{StatusError, Verb};
+
+use super::{by_host, host_level, mesh, paused, rule, running_by_host, running_by_subset, two_stops, virtual_service};
+use crate::world::{image, rollout, service};
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_virtual_service_is_named_and_its_arrival_noticed_within_two_seconds() {
+    let world = mesh().await;
+    world.create(service("stable")).await;
+    world.create(service("canary")).await;
+    world.create(rollout("shop", host_level(two_stops()))).await;
+    world.pass(60).await;
+    let (_, message) = world.shown("shop").await;
+    assert_eq!(
+        message,
+        "InvalidSpec: The Rollout \"shop\" is invalid: spec.strategy.canary.trafficRouting.istio.virtualService.name: Invalid \
+         value: \"shop\": virtualservices.networking.istio.io \"shop\" not found"
+    );
+    world.create(virtual_service("shop", by_host())).await;
+    world.pass(2).await;
+    assert_eq!(world.list("ReplicaSet").await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_rule_holds_the_steps_and_its_return_lets_them_go_on() {
+    let world = paused(running_by_subset(two_stops()).await).await;
+    world.delete("DestinationRule", "shop").await;
+    world.pass(5).await;
+    let (_, message) = world.shown("shop").await;
+    assert!(message.contains("destinationrules.networking.istio.io \"shop\" not found"), "{message}");
+    world.promote("shop").await;
+    world.pass(30).await;
+    assert_eq!(world.weights("shop").await, [[25, 75]], "traffic stays where it is");
+
+    // An abort does not need the rule.
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(5).await;
+    assert_eq!(world.weights("shop").await, [[0, 100]]);
+    world.create(rule()).await;
+    world.pass(5).await;
+    assert_eq!((world.subset("current").await, world.subset("next").await), (1, 2));
+    assert_eq!(world.shown("shop").await.0, "Degraded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subset_that_the_rule_lacks_is_named_with_the_field() {
+    let world = paused(running_by_subset(two_stops()).await).await;
+    let mut subsets = rule()["spec"]["subsets"].clone();
+    subsets.as_array_mut().unwrap().remove(1);
+    world.patch("DestinationRule", "shop", json!({"spec": {"subsets": subsets}})).await;
+    world.pass(5).await;
+    let (_, message) = world.shown("shop").await;
+    assert!(message.contains("no subset 'next'") && message.contains("canarySubsetName"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_refuses_routes_holds_the_steps_and_nothing_else() {
+    let world = running_by_host(two_stops()).await;
+    let refused = StatusError::forbidden("denied by policy routes-are-frozen");
+    world.refuse_all(Verb::Update, "virtualservices", "", refused);
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.sizes("shop").await, [4, 1], "pods came");
+    assert_eq!(world.weights("shop").await, [[100, 0]]);
+    assert_eq!(world.reported().await, (0, 100), "what is there, not what is wished");
+    let status = world.status("shop").await;
+    assert_eq!(status["currentStepIndex"], 0, "no step is passed without its weight");
+    let conditions = status["conditions"].as_array().unwrap().clone();
+    let told = conditions.iter().find(|found| found["type"] == "TrafficRouting").unwrap();
+    assert!(told["message"].as_str().unwrap().contains("routes-are-frozen"), "{told}");
+    world.patch("Rollout", "shop", json!({"spec": {"replicas": 8}})).await;
+    world.pass(20).await;
+    assert_eq!(world.sizes("shop").await, [8, 2], "sizes follow");
+    let warnings = world.warnings("shop").await;
+    let about: Vec<_> = warnings.iter().filter(|(reason, _)| reason == "TrafficRoutingError").collect();
+    assert_eq!(about.len(), 1, "told once: {warnings:?}");
+
+    world.refuse_nothing();
+    world.pass(15).await;
+    assert_eq!(world.weights("shop").await, [[75, 25]]);
+    let status = world.status("shop").await;
+    assert!(status["conditions"].as_array().unwrap().iter().all(|found| found["type"] != "TrafficRouting"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_route_that_cannot_be_raised_keeps_the_others_at_its_weight_and_an_abort_passes_it() {
+    let world = mesh().await;
+    world.create(service("stable")).await;
+    world.create(service("canary")).await;
+    for name in ["edge", "mesh"] {
+        world.create(virtual_service(name, by_host())).await;
+    }
+    let mut strategy = host_level(two_stops());
+    strategy["canary"]["trafficRouting"]["istio"] = json!({"virtualServices": [{"name": "edge"}, {"name": "mesh"}]});
+    world.create(rollout("shop", strategy)).await;
+    world.pass(30).await;
+    let world = paused(world).await;
+    world.refuse(|call| {
+        let is_meant = call.verb == Verb::Update && call.resource == "virtualservices" && call.name == "mesh";
+        is_meant.then(|| StatusError::forbidden("frozen"))
+    });
+    world.promote("shop").await;
+    world.pass(30).await;
+    assert_eq!(world.weights("mesh").await, [[75, 25]]);
+    assert_eq!(world.weights("edge").await, [[75, 25]], "brought back to the lower one");
+    assert_eq!(world.status("shop").await["currentStepIndex"], 2);
+
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(30).await;
+    assert_eq!(world.weights("edge").await, [[100, 0]], "the others go on");
+    assert_eq!(world.weights("mesh").await, [[75, 25]]);
+    assert_eq!(world.reported().await.0, 25, "the highest there is");
+    assert_eq!(world.sizes("shop").await[1], 2, "and so the canary stays");
+    world.refuse_nothing();
+    world.pass(15).await;
+    assert_eq!(world.weights("mesh").await, [[100, 0]]);
+}

@@ -1,0 +1,243 @@
+//! The order in which routes and subsets follow what a canary wants, and what holds them.
+//!
+//! A subset never names pods that are not there. Weight leaves a subset before it names other pods, and comes to it
+//! after. What is recorded in the status is what the objects say, before or after this plan, and never only a wish.
+
+use jiff::{SignedDuration, Timestamp};
+use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
+use tidegate_api::wire::Text;
+use tidegate_traffic::istio::{Desired, Edit, Hashes, edit_destination_rule, stages};
+
+use super::traffic::{Recorded, Wanted};
+use crate::mesh::{self, Mesh};
+use crate::pass::{Held, Pass, plain_weights};
+use crate::plan::{Subsets, Traffic, Write};
+use crate::sets::SetFacts;
+use crate::waiting::Waiting;
+
+/// What the DestinationRule needs.
+struct Relabelling {
+    write: Option<Subsets>,
+    /// Whether pods behind stable change.
+    moves_stable: bool,
+    /// Whether pods behind the canary change.
+    moves_canary: bool,
+}
+
+impl<'a> Pass<'a> {
+    /// Asks for what differs, in the order that is safe, and records what will be.
+    pub(super) fn route(&mut self, canary: &'a CanaryStrategy, wanted: &Wanted) {
+        let mut traffic = self.traffic(canary, wanted);
+        let Some(desired) = mesh::desired(self.rollout, &traffic) else { return };
+        let mesh = Mesh::of(self.seen);
+        let edits = match mesh.edits(&desired) {
+            Ok(edits) => edits,
+            Err(error) => {
+                let problem = error.hint().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
+                self.wait(Waiting::Routes { problem });
+                self.hold_traffic(canary, Held::Routes);
+                return;
+            }
+        };
+        let current = mesh.canary_weights(&desired);
+        let (canary_hash, stable_hash) = self.wanted_hashes();
+        let relabelling = self.relabelling(&mesh, &canary_hash, &stable_hash, &traffic.additional);
+        let is_routed = edits.iter().all(|edit| edit.changed().is_none());
+        if self.is_too_early(is_routed, &relabelling) {
+            self.hold_traffic(canary, Held::Routes);
+            return;
+        }
+        let failed: Vec<usize> = (0..mesh.virtual_services.len())
+            .filter(|at| self.seen.routes.failed.contains(&mesh.virtual_services[*at].name))
+            .collect();
+        traffic.stages = stages(&current, wanted.weight, &failed);
+        let recorded = self.recorded(&mesh, &edits, &desired, (canary_hash, stable_hash), &traffic);
+        let is_lowered = current.iter().flatten().any(|weight| *weight > wanted.weight);
+        let before = self.weights.clone();
+        self.record_weights(canary, recorded);
+        traffic.repairs = self.is_as_recorded();
+        let routes = (!is_routed).then(|| Write::Routes(Box::new(traffic)));
+        let subsets = relabelling
+            .write
+            .map(|subsets| Write::Subsets(Box::new(Subsets { repairs: self.is_as_recorded(), ..subsets })));
+        // Weight leaves a subset before it names other pods, and comes to it after. Stable pods that change are complete.
+        let routes_first = relabelling.moves_canary && !relabelling.moves_stable && is_lowered;
+        let (first, second) = if routes_first { (routes, subsets) } else { (subsets, routes) };
+        let moves = relabelling.moves_stable || relabelling.moves_canary;
+        if first.is_some() && second.is_some() && moves && self.gives_proxies_time() {
+            // The second relies on the first, so proxies see the first before it is made.
+            first.into_iter().for_each(|write| self.act(write));
+            if routes_first {
+                self.held = Some(Held::Routes);
+            } else {
+                self.weights = before;
+                self.hold_traffic(canary, Held::Routes);
+            }
+            return;
+        }
+        first.into_iter().chain(second).for_each(|write| self.act(write));
+    }
+
+    /// Whether changes that rely on each other are kept apart.
+    fn gives_proxies_time(&self) -> bool {
+        !self.is_aborted() && mesh::propagation(self.rollout).is_ok_and(|delay| !delay.is_zero())
+    }
+
+    /// An abort on the routes that are there, though others are not.
+    pub(crate) fn route_what_is_there(&mut self, canary: &'a CanaryStrategy) {
+        let mut traffic = self.traffic(canary, &Wanted::plain(0));
+        let Some(desired) = mesh::desired(self.rollout, &traffic) else { return };
+        let mesh = Mesh::of(self.seen);
+        let current = mesh.canary_weights(&desired);
+        let can_edit = |at: &usize| {
+            let found = &mesh.virtual_services[*at];
+            let edit = tidegate_traffic::istio::edit_virtual_service(found.object, &found.reference, &desired);
+            matches!(edit, Ok(Edit::Changed(_)))
+        };
+        let members: Vec<usize> = (0..mesh.virtual_services.len()).filter(can_edit).collect();
+        let is_stable_there = self.sets.stable.is_some_and(|stable| stable.serving() > 0);
+        if !members.is_empty() && is_stable_there {
+            traffic.stages = stages(&current, 0, &[]);
+            traffic.stages.iter_mut().for_each(|stage| stage.members.retain(|at| members.contains(at)));
+            self.act(Write::Routes(Box::new(traffic)));
+        }
+        self.hold_traffic(canary, Held::Routes);
+    }
+
+    /// Leaves traffic where it is, and says where that is.
+    pub(super) fn hold_traffic(&mut self, canary: &'a CanaryStrategy, why: Held) {
+        self.held = Some(why);
+        let max = canary.max_traffic_weight_or_default();
+        let as_it_is = Traffic { max_weight: max, ..Traffic::default() };
+        let Some(desired) = mesh::desired(self.rollout, &as_it_is) else { return };
+        let seen = Mesh::of(self.seen).read(&desired);
+        let (Some(read), Some(stable)) = (seen.canary(), seen.stable()) else { return };
+        let Some(weights) = &mut self.weights else { return };
+        if let Some(destination) = &mut weights.canary {
+            destination.weight = Some(number(read.highest));
+        }
+        if let Some(destination) = &mut weights.stable {
+            destination.weight = Some(number(stable.lowest));
+        }
+    }
+
+    /// The templates that canary and stable subsets are to name.
+    fn wanted_hashes(&self) -> (String, String) {
+        let stored = self.weights.as_ref().and_then(|weights| weights.canary.as_ref());
+        let canary = match stored {
+            Some(stored) if self.is_rolling_back_dynamically() => stored.pod_template_hash.text(),
+            _ => self.sets.new_hash(),
+        };
+        (canary.to_owned(), self.sets.stable.map_or("", SetFacts::hash).to_owned())
+    }
+
+    /// What has to change in the DestinationRule, subset by subset.
+    fn relabelling(
+        &mut self,
+        mesh: &Mesh<'_>,
+        canary_hash: &str,
+        stable_hash: &str,
+        additional: &[WeightDestination],
+    ) -> Relabelling {
+        let nothing = Relabelling { write: None, moves_stable: false, moves_canary: false };
+        let Some((rule, object)) = mesh.rule else { return nothing };
+        let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
+        let (named_canary, named_stable) = (mesh.subset_hash(canary), mesh.subset_hash(stable));
+        let serves = |hash: &str| self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0);
+        let may_move = named_canary == Some(canary_hash) || serves(canary_hash);
+        if !may_move && !self.is_aborted() {
+            let set = self.sets.new.map_or("", SetFacts::name).to_owned();
+            self.wait(Waiting::SubsetPods { subset: canary.to_owned(), set });
+        }
+        let subsets = Subsets {
+            canary: may_move.then(|| canary_hash.to_owned()),
+            // Its pods were counted before: they can carry what stable will get.
+            stable: Some(stable_hash.to_owned()).filter(|hash| !hash.is_empty()),
+            additional: additional.to_vec(),
+            repairs: false,
+        };
+        let hashes: Hashes = mesh::hashes(self.rollout, &subsets);
+        // What cannot be edited at all was found before.
+        let is_changed =
+            edit_destination_rule(object, rule, self.name(), &hashes).is_ok_and(|edit| edit.changed().is_some());
+        let is_moved = |now: Option<&str>, then: &Option<String>| then.is_some() && now != then.as_deref();
+        Relabelling {
+            moves_stable: is_moved(named_stable, &subsets.stable),
+            moves_canary: is_moved(named_canary, &subsets.canary),
+            write: is_changed.then_some(subsets),
+        }
+    }
+
+    /// Whether proxies have had no time yet to see the change that this one relies on.
+    fn is_too_early(&mut self, is_routed: bool, relabelling: &Relabelling) -> bool {
+        if self.is_aborted() {
+            return false;
+        }
+        let relabels = relabelling.moves_stable || relabelling.moves_canary;
+        let after_labels = (!is_routed).then(|| self.seen_by_proxies(self.seen.routes.relabelled_at)).flatten();
+        let after_routes = relabels.then(|| self.seen_by_proxies(self.seen.routes.routed_at)).flatten();
+        let Some(until) = after_labels.max(after_routes) else { return false };
+        self.wait(Waiting::Propagation { until });
+        self.wake(until);
+        true
+    }
+
+    /// When proxies have seen a change that was made then; none when they have already.
+    fn seen_by_proxies(&self, changed_at: Option<Timestamp>) -> Option<Timestamp> {
+        let delay = mesh::propagation(self.rollout).unwrap_or(SignedDuration::ZERO);
+        let until = changed_at?.checked_add(delay).ok()?;
+        (!delay.is_zero() && until > self.now).then_some(until)
+    }
+
+    /// Whether proxies have yet to see the routes that the end of an update relies on.
+    pub(super) fn awaits_proxies(&mut self) -> bool {
+        if self.gives_proxies_time() && self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_)))
+        {
+            // The next look knows when they were written.
+            return true;
+        }
+        let Some(until) = self.seen_by_proxies(self.seen.routes.routed_at) else { return false };
+        self.wait(Waiting::Propagation { until });
+        self.wake(until);
+        true
+    }
+
+    fn recorded(
+        &self,
+        mesh: &Mesh<'_>,
+        edits: &[Edit],
+        desired: &Desired<'_>,
+        (canary_hash, stable_hash): (String, String),
+        traffic: &Traffic,
+    ) -> Recorded {
+        let seen = mesh.read_after(edits, desired);
+        let extra = traffic.additional.iter().map(|found| found.weight.unwrap_or_default());
+        let rest = traffic.max_weight.saturating_sub(traffic.canary_weight).saturating_sub(extra.sum());
+        Recorded {
+            canary_weight: seen.canary().map_or(traffic.canary_weight, |span| number(span.highest)),
+            stable_weight: seen.stable().map_or(rest, |span| number(span.lowest)),
+            canary_hash,
+            stable_hash,
+            additional: traffic.additional.clone(),
+        }
+    }
+
+    /// Whether what this look wants is what was wanted before.
+    fn is_as_recorded(&self) -> bool {
+        let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+        let hashes = |weights: Option<&tidegate_api::rollout::TrafficWeights>| {
+            let hash = |found: &Option<WeightDestination>| {
+                found.as_ref().map_or("", |found| found.pod_template_hash.text()).to_owned()
+            };
+            weights.map(|weights| (hash(&weights.canary), hash(&weights.stable)))
+        };
+        stored.is_some()
+            && plain_weights(stored) == plain_weights(self.weights.as_ref())
+            && hashes(stored) == hashes(self.weights.as_ref())
+    }
+}
+
+/// A weight as the status holds it.
+fn number(weight: i64) -> i32 {
+    i32::try_from(weight).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,87 @@
+//! Istio's side of a Rollout: the objects it names, what is wanted of them, and what is wrong with them.
+//!
+//! What is wanted is a function of the Rollout and of the traffic a plan asks for, so that whoever writes can compute the
+//! edit again from a newer object and gets what the plan meant.
+
+mod objects;
+mod problems;
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use tidegate_api::rollout::{IstioDestinationRule, IstioTrafficRouting, IstioVirtualService, Rollout};
+use tidegate_api::wire::{Items, Text};
+use tidegate_traffic::istio::names::VirtualServiceName;
+use tidegate_traffic::istio::{Desired, Hashes, Routing, merged};
+
+pub(crate) use objects::Mesh;
+pub(crate) use problems::problem;
+
+use crate::plan::{Subsets, Traffic};
+
+/// How long proxies may take to see a change; steps that would hurt until then wait.
+pub const PROPAGATION: &str = "rollouts.tidegate.dev/traffic-propagation";
+
+/// The Istio part of a Rollout's spec.
+pub fn istio(rollout: &Rollout) -> Option<&IstioTrafficRouting> {
+    rollout.spec.canary()?.traffic_routing.as_ref()?.istio.as_ref()
+}
+
+/// The DestinationRule a Rollout names; it is in the Rollout's namespace.
+pub fn destination_rule(rollout: &Rollout) -> Option<&IstioDestinationRule> {
+    istio(rollout)?.destination_rule.as_ref().filter(|rule| !rule.name.text().is_empty())
+}
+
+/// The VirtualServices a Rollout names, each once.
+pub fn virtual_services(rollout: &Rollout) -> Vec<(VirtualServiceName, IstioVirtualService)> {
+    let Some(istio) = istio(rollout) else { return Vec::new() };
+    let namespace = rollout.metadata.namespace.as_deref().unwrap_or("default");
+    match (&istio.virtual_service, istio.virtual_services.items()) {
+        (Some(one), []) => merged(std::slice::from_ref(one), namespace),
+        (None, many) => merged(many, namespace),
+        _ => Vec::new(),
+    }
+}
+
+/// What a Rollout wants of its VirtualServices.
+pub fn desired<'a>(rollout: &'a Rollout, traffic: &Traffic) -> Option<Desired<'a>> {
+    istio(rollout)?;
+    let canary = rollout.spec.canary()?;
+    let status = rollout.status.as_ref().and_then(|status| status.canary.as_ref());
+    let mut wanted = Desired::idle(Routing::of(canary, status), traffic.max_weight)
+        .with_weight(traffic.canary_weight)
+        .with_experiments(&traffic.additional);
+    wanted.former.clone_from(&traffic.former);
+    wanted.routes.clone_from(&traffic.routes);
+    Some(wanted)
+}
+
+/// What a Rollout wants of its DestinationRule.
+pub fn hashes(rollout: &Rollout, subsets: &Subsets) -> Hashes {
+    let traffic = Traffic { additional: subsets.additional.clone(), ..Traffic::default() };
+    let experiments = desired(rollout, &traffic).map(|wanted| wanted.experiments).unwrap_or_default();
+    Hashes { canary: subsets.canary.clone(), stable: subsets.stable.clone(), experiments }
+}
+
+/// How long proxies may take, as the Rollout says it; the error is the text users read.
+pub(crate) fn propagation(rollout: &Rollout) -> Result<SignedDuration, String> {
+    let Some(text) = rollout.metadata.annotations.as_ref().and_then(|all| all.get(PROPAGATION)) else {
+        return Ok(SignedDuration::ZERO);
+    };
+    let seconds = text.trim().trim_end_matches('s').parse::<u32>().ok().filter(|seconds| *seconds <= 3600);
+    seconds.map(|seconds| SignedDuration::from_secs(seconds.into())).ok_or_else(|| {
+        format!(
+            "metadata.annotations[{PROPAGATION}]: Invalid value: \"{text}\": write whole seconds up to 3600, such as 5s"
+        )
+    })
+}
+
+/// Services of experiments that may still be in a route though they are over.
+pub(crate) fn former<'a>(
+    recorded: impl Iterator<Item = &'a str>,
+    of_experiments: impl Iterator<Item = &'a str>,
+    running: &BTreeSet<&str>,
+) -> BTreeSet<String> {
+    let all = recorded.chain(of_experiments).filter(|service| !service.is_empty() && !running.contains(service));
+    all.map(str::to_owned).collect()
+}
