@@ -1,0 +1,20 @@
+//! A simulated Istio mesh: where each request goes, as each proxy last saw the configuration, and what metrics say of it.
+//!
+//! [`Config`] is a snapshot of VirtualServices, DestinationRules, Services and ready pods, read from their JSON;
+//! [`Config::route`] sends one [`Request`] through it as Envoy under istiod would, [`Config::shares`] says how likely each
+//! outcome is, and [`Config::dead_ends`] lists weight that leads to no pod. [`Proxies`] see changes late, each in its own
+//! time. docs/mesh.md says what is modelled.
+//!
+//! This crate must never do I/O, read a clock or draw a random number of its own (time and randomness are passed in), nor
+//! share code with the crate that writes these objects: it is there to judge what that one writes.
+
+pub mod config;
+pub mod proxies;
+pub mod routing;
+
+pub use config::{Config, Objects, Problem};
+pub use proxies::{Delays, Proxies};
+pub use routing::{Outcome, Protocol, Request, Routed, Via};
+
+/// A moment in milliseconds since the Unix epoch, or a span of them.
+pub type Millis = i64;
