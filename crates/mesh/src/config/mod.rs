@@ -24,6 +24,7 @@ pub use virtual_service::VirtualService;
 
 pub(crate) use clusters::Clusters;
 pub(crate) use hosts::{bare_host, service_names};
+pub(crate) use matches::whole_pattern;
 pub(crate) use parts::key;
 
 /// Something that could not be read and is therefore not part of the snapshot.

@@ -15,6 +15,7 @@ use crate::config::{Pod, Redirect};
 pub use dead_ends::{DeadEnd, Lack};
 pub use request::{HeaderMap, Protocol, Request, Via};
 pub use shares::Target;
+pub(crate) use walk::fraction;
 
 /// A Service or subset that a request was sent to, whether or not anything is behind it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,7 @@ mod cluster;
 mod config;
 mod dead_ends;
 mod http;
+mod load;
 mod properties;
 mod proxies;
 mod tls_and_tcp;
