@@ -72,9 +72,7 @@ pub fn evaluate_range(
     let kind = type_of(expr);
     if !matches!(kind, Type::Scalar | Type::Vector) {
         let kind = kind.name();
-        return wrong(format!(
-            "invalid parameter \"query\": invalid expression type \"{kind}\" for range query, must be Scalar or instant Vector"
-        ));
+        return wrong(format!("invalid expression type \"{kind}\" for range query, must be Scalar or instant Vector"));
     }
     if to < from {
         return wrong("invalid parameter \"end\": end timestamp must not be before start time".to_owned());

@@ -145,7 +145,15 @@ fn absent(argument: Option<&Expr>, found: &[Element]) -> Vec<Element> {
     vec![Element { labels, value: 1.0 }]
 }
 
-/// Unlike Rust's, Go's minimum and maximum with something that is no number are no number.
+/// Unlike Rust's, Go's minimum and maximum with something that is no number are no number, unless the other side is
+/// beyond all numbers on that very end.
 fn bounded(value: f64, bound: f64, choose: fn(f64, f64) -> f64) -> f64 {
-    if value.is_nan() || bound.is_nan() { f64::NAN } else { choose(value, bound) }
+    let end = choose(f64::INFINITY, f64::NEG_INFINITY);
+    if value == end || bound == end {
+        end
+    } else if value.is_nan() || bound.is_nan() {
+        f64::NAN
+    } else {
+        choose(value, bound)
+    }
 }

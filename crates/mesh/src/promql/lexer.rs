@@ -63,7 +63,9 @@ fn word(rest: &str) -> Result<(Token, usize), String> {
     if first.is_ascii_digit() || (first == '.' && rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit)) {
         return digits(rest);
     }
-    if first.is_ascii_alphabetic() || first == '_' {
+    let is_begin = |letter: char| letter.is_ascii_alphabetic() || letter == '_' || letter == ':';
+    // A colon may begin the name of a metric; alone, or before a number, it belongs to a subquery.
+    if is_begin(first) && (first != ':' || rest.chars().nth(1).is_some_and(is_begin)) {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
         let name = rest.split(|letter| !is_part(letter)).next().unwrap_or_default();
         return Ok((Token::Name(name.to_owned()), name.len()));

@@ -257,7 +257,7 @@ impl Parser {
                 self.wants_sign(")")?;
                 Ok(inner)
             }
-            Token::Sign("{" | ":") => self.selector(None),
+            Token::Sign("{") => self.selector(None),
             Token::Name(name) => self.named(name, at),
             Token::Duration(_) => self.fail("a duration alone is no expression"),
             Token::End => self.fail("unexpected end of input"),
