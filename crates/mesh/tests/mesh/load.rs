@@ -7,7 +7,7 @@ use tidegate_mesh::{Config, Delays, Load, Mesh, Protocol, Proxies, Request, Stor
 use crate::cluster::{clean, from_shop, pod, shop, to, virtual_service, weighted};
 
 /// Numbers in a fixed order (a multiplicative generator is enough to spread them).
-fn numbers() -> impl FnMut() -> u64 {
+pub(crate) fn numbers() -> impl FnMut() -> u64 {
     let mut state = 0x1234_5678_9ABC_DEF0_u64;
     move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -15,7 +15,7 @@ fn numbers() -> impl FnMut() -> u64 {
     }
 }
 
-fn noted(mut pod: Value, notes: Value) -> Value {
+pub(crate) fn noted(mut pod: Value, notes: Value) -> Value {
     pod["metadata"].as_object_mut().unwrap().insert("annotations".into(), notes);
     pod
 }
