@@ -1,10 +1,12 @@
 //! Everything together: proxies under load, their counters and the samples of them.
 
+use std::collections::BTreeMap;
+
 use crate::config::Pod;
 use crate::load::Load;
 use crate::proxies::Proxies;
-use crate::routing::{Outcome, Protocol, fraction};
-use crate::telemetry::{Flow, Kind, Limits, Store, Telemetry};
+use crate::routing::{Choice, Outcome, Plan, Protocol, fraction};
+use crate::telemetry::{Count, Flow, Kind, Limits, Store, Telemetry};
 use crate::{Config, Millis};
 
 /// How often samples are taken unless said otherwise.
@@ -87,58 +89,59 @@ impl Mesh {
     }
 
     fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
-        let count = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
-        let mut views: Vec<Option<Config>> = vec![None; self.proxies.count()];
+        let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
         for load in &mut self.loads {
             let arrivals = load.arrivals(self.now, until);
+            let mut plans = BTreeMap::<(usize, usize), (Plan, Tally)>::new();
             for number in 0..arrivals.sent {
-                let Some(request) = load.pick(fraction(random())) else { break };
-                let Some(proxy) = random().checked_rem(count).and_then(|proxy| usize::try_from(proxy).ok()) else {
+                let Some(index) = load.pick(fraction(random())) else { break };
+                let Some((request, _)) = load.mixture.get(index) else { break };
+                let Some(proxy) = random().checked_rem(proxies).and_then(|proxy| usize::try_from(proxy).ok()) else {
                     break;
                 };
-                let Some(slot) = views.get_mut(proxy) else { break };
-                let at = arrivals.at(number);
-                let view = slot.get_or_insert_with(|| self.proxies.view(proxy, self.now));
-                let routed = view.route(request, random());
-                let drawn = Drawn { at, times: arrivals.times, fails: fraction(random()), speed: fraction(random()) };
-                record(&mut self.telemetry, request.protocol, &routed.outcome, drawn);
+                let (plan, tally) = plans
+                    .entry((index, proxy))
+                    .or_insert_with(|| (self.proxies.view(proxy, self.now).plan(request), Tally::default()));
+                let choice = plan.choose(random());
+                let (code, latency) = answer(plan.pod(choice), fraction(random()), fraction(random()));
+                tally.entry((choice, code)).or_default().add(arrivals.at(number), arrivals.times, latency);
+            }
+            for ((index, _), (plan, tally)) in plans {
+                let protocol = load.mixture.get(index).map(|(request, _)| request.protocol).unwrap_or_default();
+                for ((choice, code), count) in tally {
+                    record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
+                }
             }
         }
     }
 }
 
-/// One request that was sent and what chance said of its answer.
-#[derive(Clone, Copy)]
-struct Drawn {
-    at: Millis,
-    times: u64,
-    fails: f64,
-    speed: f64,
+/// Requests of one plan by what chance made of them: where they went and with which status they came back.
+type Tally = BTreeMap<(Choice, u16), Count>;
+
+/// Status and milliseconds; a proxy that answers itself takes no time, and its status is known.
+fn answer(pod: Option<&Pod>, luck: f64, speed: f64) -> (u16, f64) {
+    let Some(pod) = pod else { return (0, 0.0) };
+    let latency = pod.latency.from + (pod.latency.to - pod.latency.from) * speed;
+    (if luck < pod.error_rate { 500 } else { 200 }, latency)
 }
 
-fn record(telemetry: &mut Telemetry, protocol: Protocol, outcome: &Outcome, drawn: Drawn) {
+fn record(telemetry: &mut Telemetry, protocol: Protocol, outcome: &Outcome, code: u16, count: &Count) {
     let kind = if protocol == Protocol::Http { Kind::Request } else { Kind::Connection };
     let failed = |code, flags| Flow::failed(kind, code, flags);
-    let (flow, latency) = match outcome {
+    let flow = match outcome {
         Outcome::Served { pod, upstream } => {
-            let (code, latency) = answer(pod, kind, drawn);
+            // A connection that a pod takes is open; what is said on it is not looked at.
+            let code = if kind == Kind::Request { code } else { 0 };
             let source = failed(code, "-").meant_for(upstream).answered_by(pod);
-            let destination = Flow { reporter: "destination", ..source.clone() };
-            telemetry.count(destination, drawn.at, drawn.times, latency);
-            (source, latency)
+            telemetry.count(Flow { reporter: "destination", ..source.clone() }, count);
+            source
         }
-        Outcome::NoHealthyUpstream(upstream) => (failed(503, "UH").meant_for(upstream), 0.0),
-        Outcome::UnknownCluster(_) => (failed(503, "NC"), 0.0),
-        Outcome::NotFound => (failed(404, "NR"), 0.0),
-        Outcome::Redirect(redirect) => (failed(redirect.code, "-"), 0.0),
-        Outcome::Direct(status) => (failed(*status, "-"), 0.0),
+        Outcome::NoHealthyUpstream(upstream) => failed(503, "UH").meant_for(upstream),
+        Outcome::UnknownCluster(_) => failed(503, "NC"),
+        Outcome::NotFound => failed(404, "NR"),
+        Outcome::Redirect(redirect) => failed(redirect.code, "-"),
+        Outcome::Direct(status) => failed(*status, "-"),
     };
-    telemetry.count(flow, drawn.at, drawn.times, latency);
-}
-
-/// Status and milliseconds. A connection that a pod takes is open; what is said on it is not looked at.
-fn answer(pod: &Pod, kind: Kind, drawn: Drawn) -> (u16, f64) {
-    let latency = pod.latency.from + (pod.latency.to - pod.latency.from) * drawn.speed;
-    let fails = kind == Kind::Request && drawn.fails < pod.error_rate;
-    (if fails { 500 } else { 200 }, latency)
+    telemetry.count(flow, count);
 }

@@ -4,6 +4,7 @@ mod dead_ends;
 mod decision;
 mod headers;
 mod matching;
+mod plan;
 mod request;
 mod shares;
 mod walk;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use crate::config::{Pod, Redirect};
 
 pub use dead_ends::{DeadEnd, Lack};
+pub(crate) use plan::{Choice, Plan};
 pub use request::{HeaderMap, Protocol, Request, Via};
 pub use shares::Target;
 pub(crate) use walk::fraction;

@@ -1,12 +1,13 @@
 //! How likely each outcome of a request is, without drawing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::Upstream;
-use super::decision::Verdict;
+use super::plan::{Plan, PlannedWay};
 use super::request::Request;
+use super::{Outcome, Upstream};
 use crate::Config;
-use crate::config::Action;
+use crate::config::Pod;
 
 /// What requests can end at, told apart by version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,40 +36,41 @@ pub enum Target {
 impl Config {
     /// The exact probability of each outcome; they sum to 1.
     pub fn shares(&self, request: &Request) -> BTreeMap<Target, f64> {
-        let mut shares = BTreeMap::new();
-        let ways = match self.decide(request).verdict {
-            Verdict::NotFound => return BTreeMap::from([(Target::NotFound, 1.0)]),
-            Verdict::Answer(route) => {
-                let target = match &route.action {
-                    Action::Direct(status) => Target::Direct(*status),
-                    Action::Redirect(_) | Action::Send(_) => Target::Redirect,
-                };
-                return BTreeMap::from([(target, 1.0)]);
-            }
-            Verdict::Send { ways, .. } => ways,
+        let ways = match self.plan(request) {
+            Plan::Answer(Outcome::Direct(status)) => return BTreeMap::from([(Target::Direct(status), 1.0)]),
+            Plan::Answer(Outcome::Redirect(_)) => return BTreeMap::from([(Target::Redirect, 1.0)]),
+            Plan::Answer(_) => return BTreeMap::from([(Target::NotFound, 1.0)]),
+            Plan::Send(ways) => ways,
         };
         let total: u64 = ways.iter().map(|way| way.weight).sum();
+        let mut shares = BTreeMap::new();
         for way in ways {
             let share = way.weight as f64 / total as f64;
-            let upstream = Upstream { host: way.destination.host.clone(), subset: way.destination.subset.clone() };
-            match self.pods(&way.destination, Some(request.port), request.client_namespace()) {
-                Err(_) => *shares.entry(Target::UnknownCluster(upstream)).or_default() += share,
-                Ok(pods) if pods.is_empty() => {
-                    *shares.entry(Target::NoHealthyUpstream(upstream)).or_default() += share;
-                }
-                Ok(pods) => {
-                    let each = share / pods.len() as f64;
-                    for pod in pods {
-                        let target = Target::Pods {
-                            upstream: upstream.clone(),
-                            workload: pod.workload.clone(),
-                            hash: pod.hash.clone(),
-                        };
-                        *shares.entry(target).or_default() += each;
-                    }
-                }
+            let targets = way.targets();
+            let each = share / targets.len() as f64;
+            for target in targets {
+                *shares.entry(target).or_default() += each;
             }
         }
         shares
+    }
+}
+
+impl PlannedWay {
+    /// One for each pod, or the only one if there is none.
+    fn targets(self) -> Vec<Target> {
+        let Self { upstream, pods, .. } = self;
+        match pods {
+            None => vec![Target::UnknownCluster(upstream)],
+            Some(pods) if pods.is_empty() => vec![Target::NoHealthyUpstream(upstream)],
+            Some(pods) => {
+                let target = |pod: &Arc<Pod>| Target::Pods {
+                    upstream: upstream.clone(),
+                    workload: pod.workload.clone(),
+                    hash: pod.hash.clone(),
+                };
+                pods.iter().map(target).collect()
+            }
+        }
     }
 }

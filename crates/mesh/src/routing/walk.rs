@@ -1,18 +1,22 @@
-//! Sending one request: the weighted pick, the pod, the copies.
+//! Sending one request: the weighted pick, the pod, headers and copies.
 
 use std::sync::Arc;
 
-use super::decision::{Decision, Verdict, Way};
+use super::decision::Verdict;
 use super::headers::apply;
 use super::request::{HeaderMap, Request};
 use super::{Outcome, Routed, Upstream};
 use crate::Config;
-use crate::config::{Action, Destination, Pod};
+use crate::config::{Destination, Pod};
 
 /// Further numbers out of the one the caller passes (splitmix64).
-struct Draws(u64);
+pub(super) struct Draws(u64);
 
 impl Draws {
+    pub(super) fn new(random: u64) -> Self {
+        Self(random)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -21,9 +25,9 @@ impl Draws {
         mixed ^ (mixed >> 31)
     }
 
-    fn pick<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
-        let count = u64::try_from(things.len()).ok().filter(|count| *count > 0)?;
-        things.get(usize::try_from(self.next() % count).ok()?)
+    /// A number below a limit; 0 when there is none.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next().checked_rem(limit).unwrap_or(0)
     }
 }
 
@@ -38,36 +42,29 @@ pub(super) enum Unknown {
 impl Config {
     /// Sends a request. The same request and number give the same answer; numbers should be spread over all 64 bits.
     pub fn route(&self, request: &Request, random: u64) -> Routed {
-        let mut draws = Draws(random);
-        let Decision { route, verdict } = self.decide(request);
+        let mut draws = Draws::new(random);
+        let decision = self.decide(request);
+        let plan = self.plan_of(&decision, request);
+        let choice = plan.draw(&mut draws);
         let mut routed = Routed {
-            outcome: Outcome::NotFound,
-            route,
+            outcome: plan.outcome(choice),
+            route: decision.route,
             request_headers: request.headers.clone(),
             response_headers: HeaderMap::new(),
             mirrored: Vec::new(),
         };
-        match verdict {
+        match decision.verdict {
             Verdict::NotFound => {}
-            Verdict::Answer(route) => {
-                routed.outcome = match &route.action {
-                    Action::Redirect(redirect) => Outcome::Redirect(redirect.clone()),
-                    Action::Direct(status) => Outcome::Direct(*status),
-                    Action::Send(_) => Outcome::NotFound,
-                };
-                apply(&route.headers.response, &mut routed.response_headers);
-            }
+            Verdict::Answer(route) => apply(&route.headers.response, &mut routed.response_headers),
             Verdict::Send { ways, headers, mirrors } => {
-                let Some(way) = pick_way(&ways, draws.next()) else { return routed };
-                routed.outcome = self.send(&way.destination, request, &mut draws);
                 // The narrower level first: Envoy lets the wider one have the last word.
-                for headers in [way.headers, headers].into_iter().flatten() {
+                for headers in [ways.get(choice.way).and_then(|way| way.headers), headers].into_iter().flatten() {
                     apply(&headers.request, &mut routed.request_headers);
                     apply(&headers.response, &mut routed.response_headers);
                 }
                 for mirror in mirrors {
                     let copied = fraction(draws.next()) * 100.0 < mirror.percentage;
-                    let outcome = self.send(&mirror.destination, request, &mut draws);
+                    let outcome = self.copy(&mirror.destination, request, &mut draws);
                     routed.mirrored.extend(copied.then_some(outcome));
                 }
             }
@@ -75,14 +72,15 @@ impl Config {
         routed
     }
 
-    fn send(&self, destination: &Destination, request: &Request, draws: &mut Draws) -> Outcome {
+    fn copy(&self, destination: &Destination, request: &Request, draws: &mut Draws) -> Outcome {
         let upstream = Upstream { host: destination.host.clone(), subset: destination.subset.clone() };
-        match self.pods(destination, Some(request.port), request.client_namespace()) {
-            Err(_) => Outcome::UnknownCluster(upstream),
-            Ok(pods) => match draws.pick(&pods) {
-                Some(pod) => Outcome::Served { pod: Arc::clone(pod), upstream },
-                None => Outcome::NoHealthyUpstream(upstream),
-            },
+        let Ok(pods) = self.pods(destination, Some(request.port), request.client_namespace()) else {
+            return Outcome::UnknownCluster(upstream);
+        };
+        let index = draws.below(u64::try_from(pods.len()).unwrap_or(u64::MAX));
+        match usize::try_from(index).ok().and_then(|index| pods.get(index)) {
+            Some(pod) => Outcome::Served { pod: Arc::clone(pod), upstream },
+            None => Outcome::NoHealthyUpstream(upstream),
         }
     }
 
@@ -107,17 +105,6 @@ impl Config {
             }
         }
     }
-}
-
-/// Envoy takes the remainder by the sum of the weights, whatever that sum is.
-fn pick_way<'a, 'b>(ways: &'b [Way<'a>], random: u64) -> Option<&'b Way<'a>> {
-    let total: u64 = ways.iter().map(|way| way.weight).sum();
-    let mut left = random.checked_rem(total)?;
-    ways.iter().find(|way| {
-        let is_it = left < way.weight;
-        left = left.saturating_sub(way.weight);
-        is_it
-    })
 }
 
 /// A number from 0 up to but not including 1.

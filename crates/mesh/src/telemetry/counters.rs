@@ -111,12 +111,12 @@ impl Telemetry {
     }
 
     /// Counts requests of one flow.
-    pub(crate) fn count(&mut self, flow: Flow, at: Millis, times: u64, latency: f64) {
+    pub(crate) fn count(&mut self, flow: Flow, count: &Count) {
         if self.flows.len() >= self.limit && !self.flows.contains_key(&flow) {
-            self.refused = self.refused.saturating_add(times);
+            self.refused = self.refused.saturating_add(count.total);
             return;
         }
-        self.flows.entry(flow).or_default().add(at, times, latency);
+        self.flows.entry(flow).or_default().join(count);
     }
 
     /// Writes a sample of everything. Flows without anything new for as long as samples are kept are forgotten.

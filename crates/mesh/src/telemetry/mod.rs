@@ -6,4 +6,5 @@ mod store;
 
 pub(crate) use counters::Kind;
 pub use counters::{Flow, Telemetry, Totals, VersionKey};
+pub(crate) use series::Count;
 pub use store::{Labels, Limits, STALE, Sample, Series, Store, is_stale};

@@ -29,7 +29,7 @@ pub(super) const BUCKETS: [(f64, &str); 19] = [
 
 /// What is counted of one flow.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Count {
+pub(crate) struct Count {
     pub(super) total: u64,
     /// Requests no slower than each bound and faster than none before it.
     pub(super) buckets: [u64; BUCKETS.len()],
@@ -40,7 +40,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    pub(super) fn add(&mut self, at: Millis, times: u64, latency: f64) {
+    pub(crate) fn add(&mut self, at: Millis, times: u64, latency: f64) {
         self.total = self.total.saturating_add(times);
         self.sum += latency * times as f64;
         self.changed = at;
@@ -48,6 +48,16 @@ impl Count {
             && let Some(bucket) = self.buckets.get_mut(index)
         {
             *bucket = bucket.saturating_add(times);
+        }
+    }
+
+    /// Takes in what was counted elsewhere.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.sum += other.sum;
+        self.changed = self.changed.max(other.changed);
+        for (bucket, more) in self.buckets.iter_mut().zip(other.buckets) {
+            *bucket = bucket.saturating_add(more);
         }
     }
 
