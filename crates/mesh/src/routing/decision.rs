@@ -37,6 +37,8 @@ impl Config {
     pub(super) fn decide(&self, request: &Request) -> Decision<'_> {
         let gateway = request.gateway();
         let found = match request.protocol {
+            // A name of the registry is only served on the ports of its Service.
+            _ if self.lacks_port(request) => None,
             Protocol::Http => self.decide_http(request, &gateway),
             Protocol::Tls => self.decide_tls(request, &gateway),
             Protocol::Tcp => self.decide_tcp(request, &gateway),
@@ -61,17 +63,24 @@ impl Config {
         names.find(|name| self.clusters.service(name).is_some_and(|service| service.ports.contains(&request.port)))
     }
 
-    /// VirtualServices that a proxy gets, whose hosts fit a request; those that fit best, oldest first.
-    fn best_fitting(&self, request: &Request, gateway: &str) -> Vec<&VirtualService> {
+    /// Whether a client calls a Service at a port that it does not have.
+    fn lacks_port(&self, request: &Request) -> bool {
+        let names = service_names(&request.host, request.client_namespace());
+        let is_known = names.iter().any(|name| self.clusters.service(name).is_some());
+        request.via == Via::Mesh && is_known && self.called_service(request).is_none()
+    }
+
+    /// VirtualServices that a proxy gets, whose hosts fit a request; those that fit best come first, then the oldest.
+    fn fitting(&self, request: &Request, gateway: &str) -> Vec<(usize, &VirtualService)> {
         let names = match request.via {
             Via::Mesh => service_names(&request.host, request.client_namespace()),
             Via::Gateway { .. } => vec![bare_host(&request.host)],
         };
         let fit = |one: &VirtualService| names.iter().filter_map(|name| one.fit(name)).max();
-        let known: Vec<_> =
+        let mut known: Vec<_> =
             self.attached(request, gateway).into_iter().filter_map(|one| Some((fit(one)?, one))).collect();
-        let best = known.iter().map(|(fit, _)| *fit).max();
-        known.into_iter().filter(|(fit, _)| Some(*fit) == best).map(|(_, one)| one).collect()
+        known.sort_by_key(|(fit, _)| std::cmp::Reverse(*fit));
+        known
     }
 
     /// VirtualServices that a proxy gets, oldest first.
@@ -84,13 +93,11 @@ impl Config {
     }
 
     fn decide_http(&self, request: &Request, gateway: &str) -> Option<Decision<'_>> {
-        // A name of the registry is only served on the ports of its Service.
         let mesh = request.via == Via::Mesh;
-        if mesh && self.is_registered(request) && self.called_service(request).is_none() {
-            return None;
-        }
         let mut given: Vec<(&VirtualService, &HttpRoute)> = Vec::new();
-        for one in self.best_fitting(request, gateway) {
+        let fitting = self.fitting(request, gateway);
+        let best = fitting.first().map(|(fit, _)| *fit);
+        for (_, one) in fitting.into_iter().filter(|(fit, _)| Some(*fit) == best) {
             for route in one.http.iter().filter(|route| is_given(route, request, gateway)) {
                 given.push((one, route));
                 // istiod leaves out what stands behind a route that takes everything.
@@ -120,16 +127,11 @@ impl Config {
         }))
     }
 
-    fn is_registered(&self, request: &Request) -> bool {
-        let names = service_names(&request.host, request.client_namespace());
-        names.iter().any(|name| self.clusters.service(name).is_some())
-    }
-
     /// The longest SNI host wins, as filter chains do, not the first route.
     fn decide_tls(&self, request: &Request, gateway: &str) -> Option<Decision<'_>> {
         let sni = bare_host(&request.host);
         let mut best = None;
-        for one in self.best_fitting(request, gateway) {
+        for (_, one) in self.fitting(request, gateway) {
             for route in &one.tls {
                 let places = route.matches.iter().filter(|condition| place_fits(&condition.place, request, gateway));
                 let fit = places.flat_map(|condition| &condition.sni_hosts).filter_map(|host| host.fit(&sni)).max();
@@ -147,7 +149,7 @@ impl Config {
     /// A connection has no host: at a gateway any VirtualService may take it, at a sidecar those of the Service called.
     fn decide_tcp(&self, request: &Request, gateway: &str) -> Option<Decision<'_>> {
         let candidates = match request.via {
-            Via::Mesh => self.best_fitting(request, gateway),
+            Via::Mesh => self.fitting(request, gateway).into_iter().map(|(_, one)| one).collect(),
             Via::Gateway { .. } => self.attached(request, gateway),
         };
         let mut routes = candidates.into_iter().flat_map(|one| one.tcp.iter().map(move |route| (one, route)));

@@ -65,3 +65,28 @@ fn at_a_gateway_a_connection_needs_no_host() {
     let at = |port| Request { protocol: Protocol::Tcp, port, ..Request::to("").through("shop", "gw") };
     assert_eq!((ends(&config, &at(3000)), ends(&config, &at(3001))), ("new".to_owned(), "NR".to_owned()));
 }
+
+#[test]
+fn a_narrow_host_without_tls_routes_does_not_hide_those_of_a_wide_one() {
+    let mut objects = shop();
+    let mut narrow = virtual_service(
+        json!({"hosts": ["a.example.com"], "gateways": ["edge/gw"], "http": [{"route": [to("canary")]}]}),
+    );
+    narrow["metadata"].as_object_mut().unwrap().insert("name".into(), json!("narrow"));
+    objects.extend([
+        json!({"kind": "Gateway", "metadata": {"namespace": "edge", "name": "gw"}}),
+        narrow,
+        virtual_service(json!({"hosts": ["*.example.com"], "gateways": ["edge/gw"], "tls": [
+            {"match": [{"port": 443, "sniHosts": ["*.example.com"]}], "route": [to("stable")]}]})),
+    ]);
+    assert_eq!(ends(&clean(&objects), &tls("a.example.com", 443)), "old");
+}
+
+#[test]
+fn nothing_is_served_at_a_port_that_the_service_lacks() {
+    let config = shop_with(json!({"hosts": ["web"],
+        "tcp": [{"route": [to("canary")]}], "http": [{"route": [to("canary")]}]}));
+    for protocol in [Protocol::Tcp, Protocol::Tls, Protocol::Http] {
+        assert_eq!(ends(&config, &Request { protocol, port: 3000, ..from_shop("web") }), "NR");
+    }
+}
