@@ -18,6 +18,8 @@ pub enum Expr {
     Selector(Selector),
     /// The same with `[5m]`.
     Range(Selector, Millis),
+    /// With a plus in front, which changes nothing but that it is no selector any more.
+    Kept(Box<Expr>),
     /// With a minus in front.
     Negated(Box<Expr>),
     /// Two joined by an operator.

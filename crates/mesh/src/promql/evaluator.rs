@@ -121,6 +121,7 @@ impl Evaluator<'_> {
             Expr::Text(text) => Value::Text(text.clone()),
             Expr::Selector(selector) => Value::Vector(self.instant(selector)?),
             Expr::Range(selector, span) => Value::Matrix(self.range(selector, *span)?),
+            Expr::Kept(inner) => self.value(inner)?,
             Expr::Negated(inner) => match self.value(inner)? {
                 Value::Scalar(value) => Value::Scalar(-value),
                 Value::Vector(vector) => Value::Vector(vector.into_iter().map(negated).collect()),

@@ -88,11 +88,15 @@ impl Parser {
 
     /// A keyword, which may be written in any case.
     pub(super) fn takes_word(&mut self, word: &str) -> bool {
-        let is_it = matches!(self.peek(), Token::Name(name) if name.eq_ignore_ascii_case(word));
+        let is_it = self.is_word(word);
         if is_it {
             self.take();
         }
         is_it
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Token::Name(name) if name.eq_ignore_ascii_case(word))
     }
 
     /// Operators of at least this strength.
@@ -157,7 +161,7 @@ impl Parser {
             None
         };
         for word in ["group_left", "group_right"] {
-            if matches!(self.peek(), Token::Name(name) if name.eq_ignore_ascii_case(word)) {
+            if self.is_word(word) {
                 return self.fail(format!("`{word}` is not supported here"));
             }
         }
@@ -192,15 +196,20 @@ impl Parser {
         if !typing::is_number_or_vector(&inner) {
             return self.fail_at(at, "unary expression only allowed on expressions of type scalar or instant vector");
         }
-        Ok(if is_minus { Expr::Negated(Box::new(inner)) } else { inner })
+        Ok(if is_minus { Expr::Negated(Box::new(inner)) } else { Expr::Kept(Box::new(inner)) })
     }
 
     /// An expression with all that may follow it: `[5m]` and `offset 1h`.
     fn with_modifiers(&mut self) -> Parsed<Expr> {
+        let in_parentheses = *self.peek() == Token::Sign("(");
         let mut expr = self.primary()?;
         let mut has_offset = false;
         loop {
             let at = self.place();
+            let is_range = *self.peek() == Token::Sign("[");
+            if in_parentheses && (is_range || self.is_word("offset")) {
+                return self.fail("a range or an offset must follow the selector itself, not its parentheses");
+            }
             if self.takes_sign("[") {
                 expr = self.range(expr, has_offset, at)?;
             } else if self.takes_word("offset") {

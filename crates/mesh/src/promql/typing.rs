@@ -30,7 +30,7 @@ pub(super) fn type_of(expr: &Expr) -> Type {
         Expr::Text(_) => Type::Text,
         Expr::Selector(_) | Expr::Aggregation(_) => Type::Vector,
         Expr::Range(..) => Type::Range,
-        Expr::Negated(inner) => type_of(inner),
+        Expr::Kept(inner) | Expr::Negated(inner) => type_of(inner),
         Expr::Binary(binary) if type_of(&binary.left) == Type::Scalar => type_of(&binary.right),
         Expr::Binary(_) => Type::Vector,
         Expr::Call(Function::Scalar, _) => Type::Scalar,
