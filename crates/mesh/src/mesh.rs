@@ -1,0 +1,147 @@
+//! Everything together: proxies under load, their counters and the samples of them.
+
+use std::collections::BTreeMap;
+
+use crate::config::Pod;
+use crate::load::Load;
+use crate::proxies::Proxies;
+use crate::routing::{Choice, Outcome, Plan, Protocol, fraction};
+use crate::telemetry::{Count, Flow, Kind, Limits, Store, Telemetry};
+use crate::{Config, Millis};
+
+/// How often samples are taken unless said otherwise.
+const SCRAPE_EVERY: Millis = 5000;
+/// Flows that are counted at most. With 23 series each they stay within the default limit of the store.
+const FLOWS: usize = 800;
+
+/// A mesh that moves when it is told what time it is.
+///
+/// ```
+/// # use tidegate_mesh::{Config, Delays, Load, Mesh, Proxies, Request};
+/// let mut mesh = Mesh::new(Proxies::new([Delays::default()]), 0);
+/// mesh.publish(Config::default());
+/// mesh.loads.push(Load::of(Request::to("web.shop"), 10.0));
+/// let mut number = 0;
+/// mesh.advance(10_000, &mut || { number += 1; number });
+/// assert_eq!(mesh.telemetry().totals().len(), 1, "all that nobody answered");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mesh {
+    /// Requests that come by themselves; may be changed at any time.
+    pub loads: Vec<Load>,
+    proxies: Proxies,
+    telemetry: Telemetry,
+    store: Store,
+    scrape_every: Millis,
+    now: Millis,
+}
+
+impl Mesh {
+    /// A mesh that begins at a moment.
+    pub fn new(proxies: Proxies, now: Millis) -> Self {
+        Self::with(proxies, now, SCRAPE_EVERY, Limits::default())
+    }
+
+    /// The same with the time between two samples (at least one millisecond) and how much of them is kept.
+    pub fn with(proxies: Proxies, now: Millis, scrape_every: Millis, limits: Limits) -> Self {
+        let (telemetry, store) = (Telemetry::new(FLOWS), Store::new(limits));
+        Self { loads: Vec::new(), proxies, telemetry, store, scrape_every: scrape_every.max(1), now }
+    }
+
+    /// The configuration changes now.
+    pub fn publish(&mut self, config: Config) {
+        self.proxies.publish(self.now, config);
+    }
+
+    /// The time it is in the mesh.
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// The proxies.
+    pub fn proxies(&self) -> &Proxies {
+        &self.proxies
+    }
+
+    /// The counters.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
+    /// The samples.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Time passes: requests are sent, and samples are taken whenever the time is a multiple of that between two.
+    pub fn advance(&mut self, to: Millis, random: &mut dyn FnMut() -> u64) {
+        while self.now < to {
+            let scrape = (self.now - self.now.rem_euclid(self.scrape_every)).saturating_add(self.scrape_every);
+            // Up to there no proxy learns anything, so that one look at each is enough.
+            let steady = self.proxies.changes(self.now, to.min(scrape)).first().copied().unwrap_or(scrape);
+            let until = to.min(scrape).min(steady);
+            self.send_all(until, random);
+            self.now = until;
+            if until == scrape {
+                self.telemetry.scrape(until, &mut self.store);
+            }
+        }
+    }
+
+    fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
+        let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
+        for load in &mut self.loads {
+            let arrivals = load.arrivals(self.now, until);
+            let mut plans = BTreeMap::<(usize, usize), (Plan, Tally)>::new();
+            for number in 0..arrivals.sent {
+                let Some(index) = load.pick(fraction(random())) else { break };
+                let Some((request, _)) = load.mixture.get(index) else { break };
+                let Some(proxy) = random().checked_rem(proxies).and_then(|proxy| usize::try_from(proxy).ok()) else {
+                    break;
+                };
+                let (plan, tally) = plans
+                    .entry((index, proxy))
+                    .or_insert_with(|| (self.proxies.view(proxy, self.now).plan(request), Tally::default()));
+                let choice = plan.choose(random());
+                let (code, latency) = answer(plan.pod(choice), fraction(random()), fraction(random()));
+                tally.entry((choice, code)).or_default().add(arrivals.at(number), arrivals.times, latency);
+            }
+            for ((index, _), (plan, tally)) in plans {
+                let protocol = load.mixture.get(index).map(|(request, _)| request.protocol).unwrap_or_default();
+                for ((choice, code), count) in tally {
+                    record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
+                }
+            }
+        }
+    }
+}
+
+/// Requests of one plan by what chance made of them: where they went and with which status they came back.
+type Tally = BTreeMap<(Choice, u16), Count>;
+
+/// Status and milliseconds; a proxy that answers itself takes no time, and its status is known.
+fn answer(pod: Option<&Pod>, luck: f64, speed: f64) -> (u16, f64) {
+    let Some(pod) = pod else { return (0, 0.0) };
+    let latency = pod.latency.from + (pod.latency.to - pod.latency.from) * speed;
+    (if luck < pod.error_rate { 500 } else { 200 }, latency)
+}
+
+fn record(telemetry: &mut Telemetry, protocol: Protocol, outcome: &Outcome, code: u16, count: &Count) {
+    let kind = if protocol == Protocol::Http { Kind::Request } else { Kind::Connection };
+    let failed = |code, flags| Flow::failed(kind, code, flags);
+    let flow = match outcome {
+        Outcome::Served { pod, upstream } => {
+            // A connection that a pod takes is open; what is said on it is not looked at.
+            let code = if kind == Kind::Request { code } else { 0 };
+            let source = failed(code, "-").meant_for(upstream).answered_by(pod);
+            telemetry.count(Flow { reporter: "destination", ..source.clone() }, count);
+            source
+        }
+        Outcome::NoHealthyUpstream(upstream) => failed(503, "UH").meant_for(upstream),
+        Outcome::UnknownCluster(_) => failed(503, "NC"),
+        Outcome::NotFound => failed(404, "NR"),
+        Outcome::Redirect(redirect) => failed(redirect.code, "-"),
+        Outcome::Direct(status) => failed(*status, "-"),
+    };
+    telemetry.count(flow, count);
+}
