@@ -27,6 +27,7 @@ use crate::insight::Insight;
 use crate::metrics::Metrics;
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
+use crate::witness::Witness;
 use crate::workloads::{WorkloadChange, Workloads};
 use crate::{services, triggers};
 
@@ -48,6 +49,8 @@ pub struct Options {
     pub drives: BTreeSet<Router>,
     /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
     pub lacks_analysis: bool,
+    /// Who is told from what every plan is made; nobody in real life.
+    pub witness: Option<Witness>,
 }
 
 impl Default for Options {
@@ -59,6 +62,7 @@ impl Default for Options {
             resync: Duration::from_secs(900),
             drives: BTreeSet::new(),
             lacks_analysis: true,
+            witness: None,
         }
     }
 }

@@ -92,6 +92,9 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, defers_restart: boo
         result => result?,
     };
     sight.seen.defers_restart = defers_restart;
+    if let Some(witness) = &shared.options.witness {
+        witness.see(&sight.seen);
+    }
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
     let plan = plan_ahead(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {

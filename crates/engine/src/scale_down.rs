@@ -6,6 +6,7 @@ use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 
 use crate::counts::fence_posts;
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::sets::{Deadline, SetFacts};
 
@@ -35,6 +36,7 @@ impl Delay {
     /// Decides about a set; `kept` counts those that stay.
     fn fate(self, set: &ReplicaSet, kept: &mut i32, now: jiff::Timestamp) -> Fate {
         match set.deadline() {
+            Deadline::None if mutation::is(Mutation::ForgetsTheDelay) => Fate::Go,
             Deadline::None if self.seconds <= 0 || *kept >= self.limit => Fate::Go,
             Deadline::None => {
                 *kept += 1;
@@ -91,7 +93,8 @@ impl<'a> Pass<'a> {
             ping_pong.and_then(|pair| pair.ping_service.as_deref()),
             ping_pong.and_then(|pair| pair.pong_service.as_deref()),
         ];
-        let mut room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
+        let room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
+        let mut room = mutation::pick(Mutation::DrainsOldSetsAtOnce, i32::MAX, room);
         let (mut scaled, mut kept) = (false, 0);
         for set in self.old_sets_with_pods() {
             if is_routed && self.is_referenced(set.hash(), &services) {

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use tidegate_sim::experiment::Selection;
 
 /// Simulated worlds mostly make and drop small pieces of JSON: this took a fifth off a run (release build).
 #[global_allocator]
@@ -20,12 +21,14 @@ struct Arguments {
     /// Print the event log of every run
     #[arg(long)]
     log: bool,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let range = arguments.from..arguments.to;
-    let has_passed =
-        tidegate_scenario::safety::experiment().run_and_tell(range, arguments.log, &mut std::io::stdout())?;
+    let experiment = arguments.selection.of(tidegate_scenario::safety::experiment());
+    let has_passed = experiment.run_and_tell(range, arguments.log, &mut std::io::stdout())?;
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -5,6 +5,7 @@ use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::view::ReplicaSet;
 
 use crate::counts::{self, Counts, Weights};
+use crate::mutation::{self, Mutation};
 use crate::pass::{Pass, plain_weights};
 use crate::sets::SetFacts;
 
@@ -74,7 +75,8 @@ impl<'a> Pass<'a> {
         let at = self.situation(canary);
         let is_routed = canary.traffic_routing.is_some();
         let goal = if is_routed { counts::routed_target(&at, weights) } else { counts::basic_target(&at) };
-        if !counts::threshold_is_met(canary, at.new, goal.canary) {
+        let has_pods = counts::threshold_is_met(canary, at.new, goal.canary);
+        if !has_pods && !mutation::is(Mutation::PassesWeightsWithoutPods) {
             return false;
         }
         if is_routed && canary.dynamic_stable_scale == Some(true) {
