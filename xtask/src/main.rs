@@ -60,7 +60,7 @@ enum Task {
     /// Run seeded fault schedules in virtual time; ends with `N passed, M failed`
     Seeds {
         /// Who is tested: the workload controllers of the embedded cluster, or the Rollout controller
-        #[arg(long, default_value = "workloads", value_parser = ["workloads", "rollouts"])]
+        #[arg(long, default_value = "workloads", value_parser = ["workloads", "rollouts", "routes"])]
         scenario: String,
         /// The first seed
         #[arg(long, default_value_t = 0)]
@@ -71,6 +71,19 @@ enum Task {
         /// Print the event log of every run
         #[arg(long)]
         log: bool,
+        /// Faults that do not happen, as a failure names them
+        #[arg(long)]
+        without: Option<String>,
+        /// The acts of users that are played, as a failure names them
+        #[arg(long)]
+        acts: Option<String>,
+    },
+    /// Put deliberate faults into engine and controller, one at a time; fails unless an invariant notices each
+    #[command(disable_help_flag = true)]
+    Mutants {
+        /// --mutation NAME for one of them; passed on, try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
     },
     /// Measure the embedded cluster (`embedded`), or controllers on a real control plane (anything else); both when
     /// nothing is said
@@ -104,15 +117,19 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Compat { folder } => return compat(folder.as_deref()),
         Task::Replay { arguments } => return program("tidegate-scenario", "tidegate-replay", &[], &arguments),
         Task::Testbed { arguments } => return program("tidegate-testbed", "tidegate-testbed", &[], &arguments),
-        Task::Seeds { scenario, from, to, log } => {
+        Task::Seeds { scenario, from, to, log, without, acts } => {
             let mut arguments = vec![format!("--from={from}"), format!("--to={to}")];
             arguments.extend(log.then(|| "--log".to_owned()));
-            if scenario == "rollouts" {
+            arguments.extend(without.map(|faults| format!("--without={faults}")));
+            arguments.extend(acts.map(|acts| format!("--acts={acts}")));
+            arguments.extend((scenario == "routes").then(|| "--routes".to_owned()));
+            if scenario == "rollouts" || scenario == "routes" {
                 return program("tidegate-scenario", "tidegate-rollout-seeds", &[], &arguments);
             }
             arguments.insert(0, "seeds".to_owned());
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
+        Task::Mutants { arguments } => return mutants(root(), &arguments),
         Task::Bench { arguments } => return bench(&arguments),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
@@ -146,6 +163,15 @@ fn bench(arguments: &[String]) -> Result<ExitCode> {
     let parts = ["--package", "rollouts-controller", "--package", "tidegate-bench"];
     run::succeed(run::cargo(root()).args(["build", "--quiet", "--release"]).args(parts))?;
     run::finished(Command::new(run::target_folder(root()).join("release/tidegate-bench")).args(arguments))
+}
+
+/// The only place that switches the feature on. Features are unified over the whole workspace, as for the tests, so that
+/// nothing but what the feature touches is built anew.
+fn mutants(root: &Path, arguments: &[String]) -> Result<ExitCode> {
+    let feature = ["--features", "tidegate-scenario/mutations"];
+    let built = ["build", "--workspace", "--quiet", "--locked", "--bin", "tidegate-mutants"];
+    run::succeed(run::cargo(root).args(built).args(feature))?;
+    run::finished(Command::new(run::target_folder(root).join("debug/tidegate-mutants")).args(arguments))
 }
 
 /// Builds and runs a program of the workspace that needs more than this one should.

@@ -28,6 +28,7 @@ use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
+use crate::witness::Witness;
 use crate::workloads::{WorkloadChange, Workloads};
 use crate::{services, triggers};
 
@@ -53,6 +54,8 @@ pub struct Options {
     pub drives: BTreeSet<Router>,
     /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
     pub lacks_analysis: bool,
+    /// Who is told from what every plan is made; nobody in real life.
+    pub witness: Option<Witness>,
 }
 
 impl Default for Options {
@@ -66,6 +69,7 @@ impl Default for Options {
             connect: istio::plainly(),
             drives: BTreeSet::from([Router::Istio]),
             lacks_analysis: true,
+            witness: None,
         }
     }
 }

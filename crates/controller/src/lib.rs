@@ -9,6 +9,7 @@
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
 //!   lifecycle.rs             what a stored status says about the life of an update
+//!   witness.rs               who is told from what plans are made, in tests
 //! ```
 //!
 //! This crate must never decide about a Rollout: that is the engine's. It writes nothing that a plan does not say, and
@@ -28,8 +29,12 @@ mod reconcile;
 mod services;
 mod triggers;
 mod uncertain;
+mod witness;
 mod workloads;
 
 pub use controller::{Controller, Options, run};
 pub use insight::Insight;
 pub use istio::Connect;
+#[cfg(feature = "mutations")]
+pub use tidegate_engine::mutation;
+pub use witness::{SeenObject, Witness};

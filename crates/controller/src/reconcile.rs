@@ -112,6 +112,9 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
     };
     sight.seen.defers_restart = without.evictions;
     sight.seen.routes.trouble.clone_from(&without.routes);
+    if let Some(witness) = &shared.options.witness {
+        witness.see(&sight.seen);
+    }
     let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
     let plan = plan_ahead(&sight.seen, executor.clock.now_seconds());
     for waiting in &plan.waiting_for {

@@ -5,6 +5,7 @@ use serde_json::json;
 use tidegate_api::names::{annotations, labels};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
+use tidegate_engine::mutation::{self, Mutation};
 use tidegate_runtime::{Guarded, Key};
 use tidegate_validate::references::service_roles;
 
@@ -21,7 +22,7 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
         return Ok(());
     }
     let named_by = cache.rollouts.find(BY_SERVICE, &key.to_string());
-    if !named_by.is_empty() {
+    if !named_by.is_empty() || mutation::is(Mutation::KeepsServicesOfTheGone) {
         return Ok(());
     }
     // The cache may be late, and holds no Rollouts of other instances; taking the selector away sends traffic

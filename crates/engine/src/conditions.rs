@@ -5,6 +5,8 @@ use tidegate_api::rollout::{RolloutCondition, RolloutStatus};
 use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
 
+use crate::mutation::{self, Mutation};
+
 /// Status of a condition.
 pub(crate) const TRUE: &str = "True";
 /// Status of a condition.
@@ -43,6 +45,7 @@ pub(crate) fn has_reason(status: &RolloutStatus, kind: &str, reason: &str) -> bo
 pub(crate) fn set(status: &mut RolloutStatus, wanted: NewCondition, now: Timestamp) -> bool {
     let same = get(status, wanted.kind)
         .is_some_and(|old| old.status.text() == wanted.status && old.reason.text() == wanted.reason);
+    let same = same && !mutation::is(Mutation::StampsConditionsAnew);
     if !same {
         replace(status, wanted, now);
     }

@@ -3,6 +3,7 @@
 use tidegate_api::names::labels;
 use tidegate_api::view::ReplicaSet;
 
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::plan::Write;
 use crate::sets::SetFacts;
@@ -45,5 +46,8 @@ impl Pass<'_> {
 
 fn is_idle(set: &ReplicaSet) -> bool {
     let size = set.size();
+    if mutation::is(Mutation::DeletesSetsWithPods) {
+        return true;
+    }
     size.spec == 0 && size.actual == 0 && set.status.observed_generation >= set.metadata.generation.unwrap_or_default()
 }

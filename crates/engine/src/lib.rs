@@ -13,6 +13,7 @@
 //!   analysis/  experiment/  AnalysisRuns and Experiments of a Rollout
 //!   persist.rs  conditions.rs  progress.rs  duration.rs  phase.rs    the status
 //!   scale.rs  scale_down.rs  history.rs  restart.rs  metadata.rs     ReplicaSets and pods
+//!   mutation.rs     deliberate faults, for the question whether tests notice; compiled with a feature only
 //! ```
 //!
 //! This crate must never do I/O, read a clock, draw a random number, log, or name tokio or kube. What it needs is
@@ -32,6 +33,7 @@ mod history;
 mod invalid;
 pub mod mesh;
 mod metadata;
+pub mod mutation;
 mod new_set;
 mod observed;
 mod pass;

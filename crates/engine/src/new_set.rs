@@ -13,6 +13,7 @@ use tidegate_api::wire::Text;
 use tidegate_api::{ObjectMeta, OwnerReference};
 
 use crate::conditions::{self, NewCondition};
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::plan::{Event, SetEdit, StatusChange, Write};
 use crate::sets::{SetFacts, Sets};
@@ -50,7 +51,11 @@ pub(crate) fn find<'a>(all: &[&'a ReplicaSet], wanted: &Value, hashes: &Hashes) 
     let labelled = |hash: &str| all.iter().copied().find(|set| set.hash() == hash);
     labelled(&hashes.current)
         .or_else(|| hashes.older().and_then(|older| labelled(&older)))
-        .or_else(|| all.iter().copied().find(|set| has_template(set, wanted)))
+        .or_else(|| all.iter().copied().find(|set| has_template(set, wanted) && !is_blind()))
+}
+
+fn is_blind() -> bool {
+    mutation::is(Mutation::HashesMoreThanTheTemplate)
 }
 
 /// Whether a set was made from this template.

@@ -7,6 +7,7 @@ use tidegate_api::wire::{Items, Text};
 use tidegate_validate::labels;
 
 use crate::conditions::{self, NewCondition};
+use crate::mutation::{self, Mutation};
 use crate::pass::{Pass, later};
 use crate::phase;
 use crate::plan::{Event, StatusChange};
@@ -127,7 +128,7 @@ impl Pass<'_> {
 
     fn tell_about_pauses(&mut self, status: &RolloutStatus) {
         let (before, after) = (self.old.pause_conditions.items(), status.pause_conditions.items());
-        match (before.first(), after.first()) {
+        match (before.first().filter(|_| !mutation::is(Mutation::TellsOfEveryLook)), after.first()) {
             (None, Some(first)) => {
                 let message = format!("Rollout is paused ({})", first.reason.text());
                 self.events.push(Event::normal(reason::ROLLOUT_PAUSED, message));
@@ -162,7 +163,8 @@ impl Pass<'_> {
     }
 
     fn progress_deadline(&self) -> i64 {
-        i64::from(self.spec().progress_deadline_seconds_or_default())
+        let seconds = i64::from(self.spec().progress_deadline_seconds_or_default());
+        mutation::pick(Mutation::HalvesTheDeadline, seconds / 2, seconds)
     }
 
     fn timeout_applies(&self, status: &RolloutStatus) -> bool {
@@ -170,7 +172,7 @@ impl Pass<'_> {
     }
 
     fn abort_if_out_of_time(&mut self, status: &RolloutStatus) {
-        let is_wanted = self.spec().progress_deadline_abort == Some(true);
+        let is_wanted = self.spec().progress_deadline_abort == Some(true) || mutation::is(Mutation::AbortsUnasked);
         if !is_wanted || self.is_aborted() || progress::is_completed(status) {
             return;
         }

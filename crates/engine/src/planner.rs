@@ -14,6 +14,7 @@ use tidegate_validate::spec;
 
 use crate::invalid;
 use crate::mesh;
+use crate::mutation::{self, Mutation};
 use crate::new_set::{self, Hashes};
 use crate::observed::{Observed, SeenWorkload};
 use crate::pass::{CurrentRuns, Pass};
@@ -115,6 +116,7 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
     }
     let route_problem = unfit.first().map(ToString::to_string).or_else(|| mesh::problem(seen));
     let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
+    let collisions = mutation::pick(Mutation::HashesMoreThanTheTemplate, rollout.spec.replicas, collisions);
     let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");
     let current = tidegate_hash::pod_template_hash(template.as_raw_value(), collisions).map_err(bad_template)?;
     Ok(InForce {

@@ -4,6 +4,7 @@ use tidegate_api::names::{completion_status, reason};
 use tidegate_api::rollout::RolloutStatus;
 use tidegate_api::wire::Text;
 
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::plan::Event;
 
@@ -11,7 +12,8 @@ impl Pass<'_> {
     /// A new revision ends the abort of the one before. An abort that nobody has acted on yet stays: it may be meant for
     /// this very revision, and only a revision that runs against somebody's will does harm.
     pub(crate) fn end_abort(&mut self) {
-        if self.old.abort != Some(true) || self.old.aborted_at.is_some() {
+        let is_acted_on = self.old.aborted_at.is_some() || mutation::is(Mutation::ForgetsAnEarlyAbort);
+        if self.old.abort != Some(true) || is_acted_on {
             self.pause.remove_abort();
         }
     }
@@ -20,7 +22,7 @@ impl Pass<'_> {
     /// nobody has acted on yet ends a full promotion: whoever may be wrong should be wrong on the safe side.
     pub(crate) fn promotes_fully(&self) -> bool {
         let has_new_abort = self.old.abort == Some(true) && self.old.aborted_at.is_none();
-        self.old.promote_full == Some(true) && !has_new_abort
+        self.old.promote_full == Some(true) && (!has_new_abort || mutation::is(Mutation::LetsFullPromotionWin))
     }
 
     /// Makes the new set the stable one, for the reason given.

@@ -5,8 +5,9 @@ use tidegate_api::names::annotations;
 use tidegate_api::view::{Pod, ReplicaSet};
 use tidegate_api::wire::Text;
 
-use crate::counts::{fence_posts, max_unavailable};
+use crate::counts::{fence_posts, max_unavailable, sum};
 use crate::metadata::is_pod_of;
+use crate::mutation::{self, Mutation};
 use crate::observed::Observed;
 use crate::pass::Pass;
 use crate::plan::Write;
@@ -95,9 +96,13 @@ impl<'a> Pass<'a> {
         };
         let floor = replicas.max(self.sets.sum(SetFacts::spec_replicas)).saturating_sub(unavailable.max(1));
         let min_ready = i64::from(self.spec().min_ready_seconds.unwrap_or(0));
-        let owned = self.sets.all.iter().flat_map(|set| self.pods_of(set));
-        let available = owned.filter(|pod| is_available(pod, min_ready, self.now)).count();
-        i32::try_from(available).unwrap_or(i32::MAX).saturating_sub(floor)
+        let serving = |set: &&'a ReplicaSet| {
+            let available = self.pods_of(set).filter(|pod| is_available(pod, min_ready, self.now)).count();
+            // Pods beyond the size that is asked for are on their way out.
+            i32::try_from(available).unwrap_or(i32::MAX).min(set.spec_replicas())
+        };
+        let floor = mutation::pick(Mutation::RestartsAllAtOnce, 0, floor);
+        sum(self.sets.all.iter().map(serving)).saturating_sub(floor)
     }
 }
 

@@ -3,6 +3,7 @@
 use tidegate_api::names::{annotations, reason};
 use tidegate_api::view::ReplicaSet;
 
+use crate::mesh;
 use crate::pass::Pass;
 use crate::plan::{Event, SetEdit, Write};
 use crate::sets::{Deadline, SetFacts};
@@ -61,7 +62,8 @@ impl Pass<'_> {
             Deadline::None => {
                 let scaled = self.scale(new, new.spec_replicas(), true);
                 if stable >= self.replicas() && new.spec_replicas() > 0 {
-                    self.add_deadline(new, seconds);
+                    let least = mesh::drain_seconds(self.rollout).unwrap_or(0);
+                    self.add_deadline(new, seconds.max(least));
                 }
                 Some(scaled)
             }
@@ -69,6 +71,7 @@ impl Pass<'_> {
                 self.hold_until(new, deadline);
                 Some(self.scale(new, new.spec_replicas(), true))
             }
+            Deadline::At(_) if self.drains() => Some(self.scale(new, new.spec_replicas(), true)),
             Deadline::At(_) => Some(self.scale(new, 0, true)),
             Deadline::Garbled => None,
         }

@@ -6,7 +6,8 @@ use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 
 use crate::counts::fence_posts;
-use crate::mesh::Mesh;
+use crate::mesh::{self, Mesh};
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::sets::{Deadline, SetFacts};
 
@@ -36,6 +37,7 @@ impl Delay {
     /// Decides about a set; `kept` counts those that stay.
     fn fate(self, set: &ReplicaSet, kept: &mut i32, now: jiff::Timestamp) -> Fate {
         match set.deadline() {
+            Deadline::None if mutation::is(Mutation::ForgetsTheDelay) => Fate::Go,
             Deadline::None if self.seconds <= 0 || *kept >= self.limit => Fate::Go,
             Deadline::None => {
                 *kept += 1;
@@ -84,7 +86,9 @@ impl<'a> Pass<'a> {
         let fence = fence_posts(canary, replicas);
         let is_routed = canary.traffic_routing.is_some();
         let is_dynamic = canary.dynamic_stable_scale == Some(true);
-        let delay = Delay::new(canary.scale_down_delay_seconds_or_default(), canary.scale_down_delay_revision_limit);
+        let least = mesh::drain_seconds(self.rollout).unwrap_or(0);
+        let seconds = canary.scale_down_delay_seconds_or_default().max(least);
+        let delay = Delay::new(seconds, canary.scale_down_delay_revision_limit);
         // The one that is idle after an update keeps what it selected, and nobody is sent there any more.
         let ping_pong = canary.ping_pong.as_ref().filter(|_| !self.is_fully_promoted());
         let services = [
@@ -93,7 +97,8 @@ impl<'a> Pass<'a> {
             ping_pong.and_then(|pair| pair.ping_service.as_deref()),
             ping_pong.and_then(|pair| pair.pong_service.as_deref()),
         ];
-        let mut room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
+        let room = self.sets.sum(SetFacts::serving).saturating_sub(replicas.saturating_sub(fence.unavailable));
+        let mut room = mutation::pick(Mutation::DrainsOldSetsAtOnce, i32::MAX, room);
         let (mut scaled, mut kept) = (false, 0);
         for set in self.old_sets_with_pods() {
             // Its time counts from the moment that traffic has moved away.
@@ -111,6 +116,9 @@ impl<'a> Pass<'a> {
             let target = if !is_routed {
                 serving.saturating_sub(room).max(0)
             } else if !(self.is_fully_promoted() || set.has_deadline()) || is_dynamic {
+                if self.lingers(set) {
+                    continue;
+                }
                 0
             } else {
                 match delay.fate(set, &mut kept, self.now) {
@@ -129,6 +137,22 @@ impl<'a> Pass<'a> {
             room = room.saturating_sub(serving.saturating_sub(target));
         }
         scaled
+    }
+
+    /// Whether a set that nobody names any more stays a moment, for proxies that have not seen it.
+    fn lingers(&mut self, set: &ReplicaSet) -> bool {
+        let Some(seconds) = mesh::drain_seconds(self.rollout) else { return false };
+        match set.deadline() {
+            Deadline::None => {
+                self.add_deadline(set, seconds);
+                true
+            }
+            Deadline::At(at) if at > self.now => {
+                self.hold_until(set, at);
+                true
+            }
+            Deadline::At(_) | Deadline::Garbled => false,
+        }
     }
 
     /// Old sets of a blue-green Rollout.

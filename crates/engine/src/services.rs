@@ -4,6 +4,7 @@ use tidegate_api::names::{annotations, labels};
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_validate::references::Lookup;
 
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::plan::{Event, Write};
 use crate::sets::SetFacts;
@@ -40,7 +41,7 @@ impl<'a> Pass<'a> {
         if self.selected(name) != set.hash() && check == Check::Availability {
             let (asked, serving) = (set.spec_replicas(), set.serving());
             let is_ready = if is_marked { serving > 0 } else { asked > 0 && serving >= asked };
-            if !is_ready {
+            if !is_ready && !mutation::is(Mutation::SendsServicesToNoPods) {
                 self.wait(Waiting::ServicePods { service: name.to_owned(), set: set.name().to_owned() });
                 return;
             }

@@ -5,6 +5,7 @@ use tidegate_api::wire::Text;
 use tidegate_validate::references::workload::WorkloadKind;
 
 use crate::conditions;
+use crate::mutation::{self, Mutation};
 use crate::observed::{SeenWorkload, Workload};
 use crate::pass::Pass;
 use crate::plan::Write;
@@ -71,7 +72,8 @@ impl Pass<'_> {
 
     /// Scales the workload to nothing once the Rollout is healthy.
     pub(crate) fn scale_workload_after_success(&mut self) {
-        if self.scales_down(scale_down::ON_SUCCESS) && self.is_stored_healthy() {
+        let is_healthy = self.is_stored_healthy() || mutation::is(Mutation::ReplacesTheDeploymentTooEarly);
+        if self.scales_down(scale_down::ON_SUCCESS) && is_healthy {
             self.scale_workload(0);
         }
     }

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use tidegate_scenario::safety;
+use tidegate_sim::experiment::Selection;
 
 /// Simulated worlds mostly make and drop small pieces of JSON: this took a fifth off a run (release build).
 #[global_allocator]
@@ -17,15 +19,21 @@ struct Arguments {
     /// The first seed that is not run
     #[arg(long, default_value_t = 100)]
     to: u64,
+    /// Rollouts behind VirtualServices and DestinationRules
+    #[arg(long)]
+    routes: bool,
     /// Print the event log of every run
     #[arg(long)]
     log: bool,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
+    let experiment = if arguments.routes { safety::experiment_with_routes() } else { safety::experiment() };
     let range = arguments.from..arguments.to;
-    let has_passed =
-        tidegate_scenario::safety::experiment().run_and_tell(range, arguments.log, &mut std::io::stdout())?;
+    let experiment = arguments.selection.of(experiment);
+    let has_passed = experiment.run_and_tell(range, arguments.log, &mut std::io::stdout())?;
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

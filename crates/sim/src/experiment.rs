@@ -1,8 +1,13 @@
 //! One seed, one run: a [`Scenario`] is played in a [`World`] where a [`Subject`] does its work under faults; then the
 //! faults stop, the world must come to rest, and every [`Invariant`] must have held and hold.
 
+mod shrink;
+
+pub use shrink::Selection;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -11,10 +16,17 @@ use kube::Client;
 use tidegate_clock::Clock;
 use tokio::sync::{Notify, oneshot};
 
-use crate::faults::{self, Interruption, Menu, Schedule};
+use crate::faults::{self, Fault, Interruption, Menu, Schedule};
 use crate::journal::{Change, Mirror};
 use crate::random::Random;
 use crate::world::{NODE_AGENT, Setting, World};
+
+/// The rule that the end of every run is held to.
+pub const REST: &str = "I7: once the faults stop the world comes to rest and stays at rest";
+/// The rule that a client under test is held to.
+const ALIVE: &str = "the client under test lives until it is told to stop";
+/// The rule that a scenario is held to.
+const PLAYED: &str = "the scenario can be played";
 
 /// The name under which a scenario acts. It meets no faults.
 pub const USER: &str = "user";
@@ -27,6 +39,10 @@ const AFTERWARDS: Duration = Duration::from_secs(600);
 
 /// From the moment a leader knows that it has lost its lease to the moment the next one may write.
 const SUCCESSION: Duration = Duration::from_secs(5);
+/// Seeds that are run together where the first failure is looked for.
+const BATCH: u64 = 8;
+/// Failures of one call that are shrunk; the rest is told as it is.
+const MOST_SHRUNK: u64 = 3;
 /// Writes of a run that goes nowhere, which would otherwise never end: virtual time may stand still meanwhile.
 const MOST_WRITES: u64 = 20_000;
 
@@ -38,7 +54,12 @@ pub struct Seat {
     pub clock: Clock,
     /// Done when it must stop: it has lost its lease.
     pub stop: BoxFuture<'static, ()>,
+    /// Whoever watches over this instance says here which rule it breaks, and how.
+    pub accuse: Accuse,
 }
+
+/// Names a rule that is broken, and says how.
+pub type Accuse = Arc<dyn Fn(&'static str, &str) + Send + Sync>;
 
 impl std::fmt::Debug for Seat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,11 +93,14 @@ pub struct Stage<'a> {
     pub seed: u64,
     /// The acts that are played, all when absent. What is drawn does not depend on it.
     pub acts: Option<&'a BTreeSet<usize>>,
+    /// The last act that was asked for.
+    latest: &'a AtomicUsize,
 }
 
 impl Stage<'_> {
     /// Whether an act is played; the first has number 1.
     pub fn plays(&self, act: usize) -> bool {
+        self.latest.fetch_max(act, Ordering::Relaxed);
         self.acts.is_none_or(|acts| acts.contains(&act))
     }
 }
@@ -149,6 +173,8 @@ pub struct Experiment {
     pub subject: Arc<dyn Subject>,
     /// What goes wrong.
     pub weather: Weather,
+    /// Faults that are left out whatever the weather.
+    pub without: BTreeSet<Fault>,
     /// The acts of users that are played, all when absent.
     pub acts: Option<BTreeSet<usize>>,
 }
@@ -166,8 +192,18 @@ pub struct Report {
     pub scenario: &'static str,
     /// The seed.
     pub seed: u64,
-    /// What was broken first, if anything.
+    /// The rule that was broken first, if any.
+    pub rule: Option<&'static str>,
+    /// How, and when.
     pub failure: Option<String>,
+    /// Faults that could happen.
+    pub menu: Menu,
+    /// Faults that were left out.
+    pub without: BTreeSet<Fault>,
+    /// The acts of users that were played, all when absent.
+    pub acts: Option<BTreeSet<usize>>,
+    /// How many acts there were until the end.
+    pub last_act: usize,
     /// What users did and what went wrong, in order.
     pub story: Vec<String>,
     /// The event log, if it was kept.
@@ -182,12 +218,36 @@ impl Report {
         let (seed, scenario) = (self.seed, self.scenario);
         let story: Vec<String> = self.story.iter().map(|line| format!("    {line}")).collect();
         let failure = self.failure.as_deref().unwrap_or("nothing is broken");
+        let selection = self.selection().concat();
         format!(
-            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --scenario {scenario} --from {seed} --to {} --log\n",
+            "seed {seed}\n{}\n  {failure}\n  replay: cargo xtask seeds --scenario {scenario} --from {seed} --to {}{selection} --log\n",
             story.join("\n"),
             seed.saturating_add(1)
         )
     }
+
+    /// The flags that leave out what this run left out, each after a space.
+    pub fn selection(&self) -> Vec<String> {
+        let listed = |things: Vec<String>| if things.is_empty() { NONE.to_owned() } else { things.join(",") };
+        let faults: Vec<String> = self.without.iter().map(|fault| format!("{fault:?}")).collect();
+        let acts = self.acts.iter().map(|acts| listed(acts.iter().map(usize::to_string).collect()));
+        let faults = (!faults.is_empty()).then(|| format!(" --without={}", listed(faults)));
+        faults.into_iter().chain(acts.map(|acts| format!(" --acts={acts}"))).collect()
+    }
+}
+
+/// No acts at all, where a list of acts is written.
+const NONE: &str = "none";
+
+/// Reads a list of acts as [`Report::selection`] writes it.
+///
+/// # Errors
+/// What is no number.
+pub fn read_acts(text: &str) -> Result<BTreeSet<usize>, String> {
+    if text == NONE {
+        return Ok(BTreeSet::new());
+    }
+    text.split(',').map(|act| act.parse().map_err(|_| format!("{act:?} is no number of an act"))).collect()
 }
 
 impl Experiment {
@@ -239,6 +299,26 @@ impl Experiment {
         })
     }
 
+    /// The report of the first seed that fails. A few seeds after it may be run as well.
+    ///
+    /// # Errors
+    /// If a runtime cannot be built.
+    pub fn first_failure(&self, seeds: std::ops::Range<u64>) -> std::io::Result<Option<Report>> {
+        let mut from = seeds.start;
+        while from < seeds.end {
+            let to = from.saturating_add(BATCH).min(seeds.end);
+            let mut first = None;
+            self.run_all(from..to, false, |report| {
+                first = first.take().or(report.failure.is_some().then_some(report))
+            })?;
+            if first.is_some() {
+                return Ok(first);
+            }
+            from = to;
+        }
+        Ok(None)
+    }
+
     /// Runs seeds and writes what a person wants to read: logs if asked for, the story of each failure, the totals. Says
     /// whether all passed.
     ///
@@ -253,6 +333,13 @@ impl Experiment {
         let (mut passed, mut failed) = (0_u64, 0_u64);
         self.run_all(seeds, shows_log, |report| {
             let is_good = report.failure.is_none();
+            // Whoever asks for a log or leaves things out wants to see exactly that.
+            let is_whole = !shows_log && self.without.is_empty() && self.acts.is_none();
+            let report = if is_good || !is_whole || failed >= MOST_SHRUNK {
+                report
+            } else {
+                self.shrink(report, &mut |line| drop(writeln!(std::io::stderr(), "{line}")))
+            };
             let story = if is_good { String::new() } else { format!("{}\n", report.explanation()) };
             // A reader that has gone away is not worth ending the run for: the totals still decide.
             let _ = write!(out, "{}{story}", report.log);
@@ -267,6 +354,8 @@ impl Experiment {
             Weather::Drawn => Menu::drawn(seed),
             Weather::Fixed(menu) => menu.clone(),
         };
+        let menu = self.without.iter().fold(menu, |menu, fault| menu.without(*fault));
+        let latest = AtomicUsize::new(0);
         let victims = [self.subject.name(), NODE_AGENT];
         let schedule = Arc::new(Schedule::new(seed, menu.clone(), &victims, self.scenario.length()));
         let faults = Arc::clone(&schedule) as Arc<dyn tidegate_apiserver::Faults>;
@@ -287,63 +376,91 @@ impl Experiment {
         world.add(async move { supervise(&*subject, client, clock, &plan, &watched).await });
         let failure = tokio::select! {
             biased;
-            () = court.overrun.notified() => Some(format!("more than {MOST_WRITES} writes: somebody runs in circles")),
-            failure = self.play(&world, &schedule, &court, seed) => failure,
+            () = court.over.notified() => None,
+            failure = self.play(&world, &schedule, &court, seed, &latest) => failure,
         };
-        let failure = failure.map(|text| format!("{:.3} s: {text}", journal.elapsed().as_secs_f64()));
-        let failure = court.verdict().or(failure);
-        let scenario = self.scenario.name();
-        Report { scenario, seed, failure, story: journal.story(), log: journal.log(), counts: journal.counts() }
+        let failure = failure.map(|(rule, text)| (rule, told(journal.elapsed(), rule, &text)));
+        let (rule, failure) = court.verdict().or(failure).unzip();
+        Report {
+            scenario: self.scenario.name(),
+            seed,
+            rule,
+            failure,
+            menu,
+            without: self.without.clone(),
+            acts: self.acts.clone(),
+            last_act: latest.load(Ordering::Relaxed),
+            story: journal.story(),
+            log: journal.log(),
+            counts: journal.counts(),
+        }
     }
 
     /// Faults and actions, then rest; what is wrong with the end, if anything.
-    async fn play(&self, world: &World, schedule: &Schedule, court: &Court, seed: u64) -> Option<String> {
+    async fn play(
+        &self,
+        world: &World,
+        schedule: &Schedule,
+        court: &Court,
+        seed: u64,
+        latest: &AtomicUsize,
+    ) -> Option<Broken> {
         let journal = world.journal();
-        let stage = Stage { world, client: world.client(USER), menu: schedule.menu(), seed, acts: self.acts.as_ref() };
+        let (client, menu, acts) = (world.client(USER), schedule.menu(), self.acts.as_ref());
+        let stage = Stage { world, client, menu, seed, acts, latest };
         let meddler = world.client(faults::MEDDLER);
         let (played, ()) = futures::join!(
             self.scenario.play(&stage, Random::new(seed, "scenario")),
             faults::meddle(meddler.clone(), journal, schedule, seed, self.scenario.prey()),
         );
         if let Err(error) = played {
-            return Some(format!("the scenario cannot be played: {error}"));
+            return Some((PLAYED, error));
         }
         world.pass(self.scenario.length().saturating_sub(journal.elapsed())).await;
         faults::heal(&meddler, journal).await;
         journal.tell("the faults stop");
         if let Err(error) = self.scenario.conclude(&stage).await {
-            return Some(format!("the scenario cannot be played: {error}"));
+            return Some((PLAYED, error));
         }
         if !world.settle(QUIET, PATIENCE).await {
-            return Some(format!("does not come to rest within {} s after the faults", PATIENCE.as_secs()));
+            return Some((REST, format!("still writes {} s after the faults", PATIENCE.as_secs())));
         }
         journal.tell("at rest");
         let broken = court.at_rest(&journal.mirror());
         let revision = world.server().revision();
         world.pass(AFTERWARDS).await;
         let moved = world.server().revision() - revision;
-        broken.or_else(|| (moved > 0).then(|| format!("{moved} writes after the world had come to rest")))
+        broken.or_else(|| (moved > 0).then(|| (REST, format!("{moved} writes after it had come to rest"))))
     }
 }
 
+/// A rule that was broken, and how.
+type Broken = (&'static str, String);
+
+fn told(at: Duration, rule: &str, text: &str) -> String {
+    format!("{:.3} s: {rule}: {text}", at.as_secs_f64())
+}
+
 /// Runs the client under test, and interrupts it as the schedule says.
-async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule: &Schedule, court: &Court) {
+async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule: &Arc<Schedule>, court: &Arc<Court>) {
+    let (judging, since) = (Arc::clone(court), Arc::clone(schedule));
+    let accuse: Accuse = Arc::new(move |rule, text| judging.accuse(since.elapsed(), rule, text));
     // Instances that were told to stop and may still be finishing something.
     let mut retiring = tokio::task::JoinSet::new();
     loop {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = Box::pin(async move { drop(stopped.await) });
-        let mut running =
-            tokio::task::JoinSet::from_iter([subject.start(Seat { client: client.clone(), clock, stop: stopped })]);
+        let seat = Seat { client: client.clone(), clock, stop: stopped, accuse: Arc::clone(&accuse) };
+        let mut running = tokio::task::JoinSet::from_iter([subject.start(seat)]);
         let interruption = tokio::select! {
             biased;
             interruption = schedule.interruption() => interruption,
             ended = running.join_next() => {
                 let how = match ended {
-                    Some(Err(error)) if error.is_panic() => "panics",
-                    _ => "ends by itself",
+                    Some(Err(error)) if error.is_panic() => "it panics",
+                    _ => "it ends by itself",
                 };
-                court.accuse(&format!("the client under test {how}"));
+                court.accuse(schedule.elapsed(), ALIVE, how);
                 return;
             }
         };
@@ -366,9 +483,10 @@ async fn supervise(subject: &dyn Subject, client: Client, clock: Clock, schedule
 /// Holds the world to its invariants.
 struct Court {
     invariants: Mutex<Vec<Box<dyn Invariant>>>,
-    first: Mutex<Option<String>>,
+    first: Mutex<Option<Broken>>,
     writes: AtomicU64,
-    overrun: Notify,
+    /// The first broken rule ends the run.
+    over: Notify,
 }
 
 impl Court {
@@ -377,38 +495,36 @@ impl Court {
             invariants: Mutex::new(invariants),
             first: Mutex::default(),
             writes: AtomicU64::new(0),
-            overrun: Notify::new(),
+            over: Notify::new(),
         }
     }
 
     fn see(&self, change: &Change, mirror: &Mirror) {
         if self.writes.fetch_add(1, Ordering::Relaxed) >= MOST_WRITES {
-            self.overrun.notify_one();
+            self.accuse(change.at, REST, &format!("more than {MOST_WRITES} writes: somebody runs in circles"));
             return;
         }
         for invariant in self.invariants.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             if let Err(text) = invariant.on_change(change, mirror) {
-                let at = change.at.as_secs_f64();
-                self.accuse(&format!("{at:.3} s: {}: {text}", invariant.name()));
+                self.accuse(change.at, invariant.name(), &text);
             }
         }
     }
 
-    fn at_rest(&self, mirror: &Mirror) -> Option<String> {
+    fn at_rest(&self, mirror: &Mirror) -> Option<Broken> {
         let mut invariants = self.invariants.lock().unwrap_or_else(PoisonError::into_inner);
-        let broken = |invariant: &mut Box<dyn Invariant>| {
-            let result = invariant.at_rest(mirror);
-            result.err().map(|text| format!("{}: {text}", invariant.name()))
-        };
+        let broken = |invariant: &mut Box<dyn Invariant>| Some((invariant.name(), invariant.at_rest(mirror).err()?));
         invariants.iter_mut().find_map(broken)
     }
 
     /// Only the first broken rule counts: the rest often follows from it.
-    fn accuse(&self, text: &str) {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| text.to_owned());
+    fn accuse(&self, at: Duration, rule: &'static str, text: &str) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| (rule, told(at, rule, text)));
+        self.over.notify_one();
     }
 
-    fn verdict(&self) -> Option<String> {
+    fn verdict(&self) -> Option<Broken> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

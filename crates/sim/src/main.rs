@@ -5,6 +5,7 @@ mod bench;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tidegate_sim::experiment::Selection;
 use tidegate_sim::scenarios;
 
 /// Simulated worlds mostly make and drop small pieces of JSON: this took a third off the measured hour (release build).
@@ -31,6 +32,8 @@ enum Task {
         /// Print the event log of every run
         #[arg(long)]
         log: bool,
+        #[command(flatten)]
+        selection: Selection,
     },
     /// Measure speed and memory; only a release build means anything
     Bench,
@@ -38,14 +41,14 @@ enum Task {
 
 fn main() -> ExitCode {
     match Arguments::parse().task {
-        Task::Seeds { from, to, log } => seeds(from, to, log),
+        Task::Seeds { from, to, log, selection } => seeds(from..to, log, selection),
         Task::Bench => measure(),
     }
 }
 
 #[expect(clippy::print_stdout, reason = "the report is what this program is for")]
-fn seeds(from: u64, to: u64, log: bool) -> ExitCode {
-    match scenarios::experiment().run_and_tell(from..to, log, &mut std::io::stdout()) {
+fn seeds(seeds: std::ops::Range<u64>, log: bool, selection: Selection) -> ExitCode {
+    match selection.of(scenarios::experiment()).run_and_tell(seeds, log, &mut std::io::stdout()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -12,6 +12,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 
+/// The feature that compiles deliberate faults in.
+const MUTATIONS: &str = "mutations";
+
 /// A file of the repository as the rules see it.
 pub(crate) struct SourceFile {
     /// Relative to the root, with `/`.
@@ -64,6 +67,11 @@ fn manifests(metadata: &Metadata) -> Result<Vec<String>> {
         let text = fs::read_to_string(&package.manifest_path)?;
         if !text.contains("[lints]\nworkspace = true") {
             broken.push(format!("{}: Cargo.toml lacks `[lints] workspace = true`", package.name));
+        }
+        let is_on = |features: &[String]| features.iter().any(|feature| feature.ends_with(MUTATIONS));
+        let by_default = package.features.get("default").is_some_and(|features| is_on(features));
+        if by_default || package.dependencies.iter().any(|dependency| is_on(&dependency.features)) {
+            broken.push(format!("{}: only a command line switches the feature `{MUTATIONS}` on", package.name));
         }
         for line in text.lines().filter(|line| line.contains("version = \"") || line.contains("path = \"..")) {
             broken.push(format!(

@@ -21,6 +21,7 @@ use tidegate_api::rollout::Rollout;
 use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
+use tidegate_engine::mutation::{self, Mutation};
 use tidegate_engine::{Event, Observed, Plan, Write};
 use tidegate_runtime::Key;
 use tidegate_runtime::lease::Leadership;
@@ -109,7 +110,11 @@ impl Executor {
         let execution = Execution { executor: self, seen, pods, key, own: Own::default() };
         let mut refused = false;
         for action in &plan.actions {
-            match execution.write_in_time(&action.write).await? {
+            let written = execution.write_in_time(&action.write).await;
+            if written.is_err() && mutation::is(Mutation::GoesOnAfterAFailure) {
+                continue;
+            }
+            match written? {
                 Outcome::Done => execution.tell(&action.events),
                 Outcome::Refused => refused = true,
                 Outcome::NotRouted(problem) => return Ok(Carried::ButRoutes(problem)),
@@ -191,7 +196,9 @@ impl Execution<'_> {
     fn keep_set(&self, set: ReplicaSet) {
         let name = set.metadata.name.text().to_owned();
         self.own.sets.lock().unwrap_or_else(PoisonError::into_inner).insert(name, set.clone());
-        self.executor.cache.replica_sets.put_own(set);
+        if !mutation::is(Mutation::ForgetsOwnWrites) {
+            self.executor.cache.replica_sets.put_own(set);
+        }
     }
 
     /// A write without an answer may have had its effect: the object is read again before the next plan.

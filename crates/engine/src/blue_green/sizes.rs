@@ -6,6 +6,7 @@ use tidegate_api::rollout::BlueGreenStrategy;
 use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::{Items, Text};
 
+use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::scale_down::Delay;
 use crate::sets::SetFacts;
@@ -22,7 +23,8 @@ impl<'a> Pass<'a> {
         }
         if let Some(stable) = self.sets.distinct_stable() {
             self.remove_deadline(stable);
-            self.scale(stable, self.replicas(), false);
+            let size = mutation::pick(Mutation::ShrinksTheStableSet, self.replicas() - 1, self.replicas());
+            self.scale(stable, size, false);
         }
         if let Some(new) = self.sets.new {
             let held = delay.and_then(|seconds| match seconds {

@@ -5,6 +5,7 @@ use tidegate_api::rollout::BlueGreenStrategy;
 use tidegate_api::values::Time;
 use tidegate_api::wire::Text;
 
+use crate::mutation::{self, Mutation};
 use crate::pass::{Pass, later};
 use crate::pause;
 use crate::sets::SetFacts;
@@ -80,9 +81,11 @@ impl<'a> Pass<'a> {
         }
         let stored = pause::stored(self.old, pause_reason::BLUE_GREEN_PAUSE);
         if !strategy.auto_promotion_enabled_or_default() {
-            return self.old.controller_pause == Some(true) && stored.is_none();
+            let is_resumed = self.old.controller_pause == Some(true) && stored.is_none();
+            return is_resumed || mutation::is(Mutation::SkipsApproval);
         }
         let seconds = i64::from(strategy.auto_promotion_seconds.unwrap_or(0));
+        let seconds = mutation::pick(Mutation::EndsAutoPromotionEarly, 0, seconds);
         let began = stored.and_then(|pause| pause.start_time.as_ref()).and_then(Time::instant);
         seconds <= 0 || began.is_some_and(|began| self.now > later(began, seconds))
     }
@@ -113,10 +116,11 @@ impl<'a> Pass<'a> {
             }
             return;
         }
-        if self.is_halted() || !self.is_new_ready(strategy) {
+        let ignores_pods = mutation::is(Mutation::SwitchesBeforeTheSetIsFull);
+        if self.is_halted() || !(ignores_pods || self.is_new_ready(strategy)) {
             return;
         }
-        let Some(new) = self.sets.new.filter(|new| self.is_saturated(new)) else { return };
+        let Some(new) = self.sets.new.filter(|new| ignores_pods || self.is_saturated(new)) else { return };
         let is_approved = self.is_pause_completed(strategy) && self.is_pre_analysis_complete(strategy);
         if self.is_fast_tracked(strategy) || is_approved {
             self.switch_service(active, new.hash());

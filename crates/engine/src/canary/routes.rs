@@ -202,6 +202,26 @@ impl<'a> Pass<'a> {
         true
     }
 
+    /// Until when pods that have lost their traffic may still get some, from proxies that are behind; none when that is
+    /// over. It counts from the last write of a route or subset.
+    pub(crate) fn drains_until(&self) -> Option<Timestamp> {
+        let written = self.seen.routes.routed_at.max(self.seen.routes.relabelled_at)?;
+        let delay = SignedDuration::from_secs(mesh::drain_seconds(self.rollout)?.into());
+        written.checked_add(delay).ok().filter(|until| *until > self.now)
+    }
+
+    /// Whether pods of a Rollout with routes have to stay a little longer.
+    pub(crate) fn drains(&mut self) -> bool {
+        let moves = self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_) | Write::Subsets(_)));
+        if moves && mesh::istio(self.rollout).is_some() {
+            return true;
+        }
+        let Some(until) = self.drains_until() else { return false };
+        self.wait(Waiting::Propagation { until });
+        self.wake(until);
+        true
+    }
+
     fn recorded(
         &self,
         mesh: &Mesh<'_>,

@@ -5,6 +5,7 @@ use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::view::ReplicaSet;
 
 use crate::counts::{self, Counts, Weights};
+use crate::mutation::{self, Mutation};
 use crate::pass::{Held, Pass, plain_weights};
 use crate::sets::SetFacts;
 
@@ -25,8 +26,7 @@ impl<'a> Pass<'a> {
             // Sized by the weights that are stored: it never shrinks in the look that moves its traffic away.
             let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
             let target = self.next_counts(canary, plain_weights(stored)).stable;
-            let is_too_early =
-                target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.awaits_proxies());
+            let is_too_early = target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.drains());
             if !is_too_early && self.scale(stable, target, false) {
                 return true;
             }
@@ -52,6 +52,10 @@ impl<'a> Pass<'a> {
         };
         held.unwrap_or_else(|| {
             let target = self.next_counts(canary, plain_weights(self.weights.as_ref())).canary;
+            let shrinks = target < new.spec_replicas();
+            if shrinks && (self.held == Some(Held::Routes) || self.drains()) {
+                return self.scale(new, new.spec_replicas(), false);
+            }
             self.scale(new, target, false)
         })
     }
@@ -79,7 +83,8 @@ impl<'a> Pass<'a> {
         let at = self.situation(canary);
         let is_routed = canary.traffic_routing.is_some();
         let goal = if is_routed { counts::routed_target(&at, weights) } else { counts::basic_target(&at) };
-        if !counts::threshold_is_met(canary, at.new, goal.canary) {
+        let has_pods = counts::threshold_is_met(canary, at.new, goal.canary);
+        if !has_pods && !mutation::is(Mutation::PassesWeightsWithoutPods) {
             return false;
         }
         if is_routed && canary.dynamic_stable_scale == Some(true) {

@@ -6,6 +6,7 @@ use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
 
 use crate::counts;
+use crate::mutation::{self, Mutation};
 use crate::pass::{Held, Pass, later, plain_weights};
 use crate::pause;
 use crate::persist::nonzero;
@@ -58,7 +59,7 @@ impl<'a> Pass<'a> {
                 if let Some(state) = &mut status.canary {
                     state.current_step_analysis_run_status = None;
                 }
-                index += 1;
+                index += mutation::pick(Mutation::SkipsSteps, 2, 1);
             } else {
                 self.say_what_step_waits_for(canary, steps::kind(step));
             }
@@ -79,7 +80,9 @@ impl<'a> Pass<'a> {
             state.step_plugin_statuses = None;
             state.current_experiment = None;
         }
-        status.current_step_index = (count > 0).then_some(0);
+        let kept = self.old.current_step_index.unwrap_or(0);
+        let first = mutation::pick(Mutation::KeepsTheStepOfTheLastRevision, kept, 0);
+        status.current_step_index = (count > 0).then_some(first);
         let Some(new) = self.sets.new.filter(|_| count > 0) else { return };
         let skip = if new.hash() == self.old.stable_rs.text() {
             "Rollback to stable ReplicaSets"
@@ -97,13 +100,13 @@ impl<'a> Pass<'a> {
         if self.sets.stable.is_none() {
             return Some("Initial deploy".to_owned());
         }
-        if self.is_aborted() {
+        if self.is_aborted() && !mutation::is(Mutation::PromotesTheAborted) {
             return None;
         }
         let new = self.sets.new?;
         let replicas = self.replicas();
         let has_threshold = canary.replica_progress_threshold.is_some();
-        let is_complete = new.serving() >= replicas
+        let is_complete = new.serving() >= mutation::pick(Mutation::PromotesOnePodShort, replicas - 1, replicas)
             || (has_threshold && counts::threshold_is_met(canary, Some(new.size()), replicas));
         if !is_complete || self.held == Some(Held::Routes) || !self.is_traffic_confirmed(canary, index) {
             return None;
@@ -130,7 +133,7 @@ impl<'a> Pass<'a> {
     }
 
     fn is_step_complete(&self, canary: &'a CanaryStrategy, step: StepKind<'_>) -> bool {
-        if self.spec().paused == Some(true) {
+        if self.spec().paused == Some(true) && !mutation::is(Mutation::StepsWhilePaused) {
             return false;
         }
         match step {
@@ -158,7 +161,9 @@ impl<'a> Pass<'a> {
             None => self.old.controller_pause == Some(true),
             Some(stored) => {
                 let began = stored.start_time.as_ref().and_then(Time::instant);
-                matches!((seconds, began), (Some(seconds), Some(began)) if self.now > later(began, seconds))
+                let seconds = seconds.map(|seconds| mutation::pick(Mutation::EndsPausesEarly, seconds / 2, seconds));
+                mutation::is(Mutation::EndsPausesAtOnce)
+                    || matches!((seconds, began), (Some(seconds), Some(began)) if self.now > later(began, seconds))
             }
         }
     }

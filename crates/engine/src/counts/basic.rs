@@ -1,5 +1,7 @@
 //! A canary without a router: pods stand for traffic.
 
+use crate::mutation::{self, Mutation};
+
 use super::{Counts, FencePosts, SetSize, Situation, clamp, fence_posts, share_down, share_up, sum};
 
 /// The counts that come closest to the weight the steps ask for.
@@ -79,6 +81,7 @@ pub fn next(at: &Situation<'_>) -> Counts {
     if old_pods > 0 {
         return counts;
     }
+    let unavailable = mutation::pick(Mutation::LowersTheFloor, unavailable.saturating_add(1), unavailable);
     let fewest = at.replicas.saturating_sub(unavailable);
     let increasing = at.new.is_none() || goal.canary >= new.spec;
     let removable = countable(new, !increasing).saturating_add(countable(stable, increasing));
@@ -105,6 +108,7 @@ pub fn next(at: &Situation<'_>) -> Counts {
 
 /// Pods that may be taken away: those asked for when missing ones do not matter, else those that really serve.
 fn countable(set: SetSize, ignores_availability: bool) -> i32 {
+    let ignores_availability = ignores_availability || mutation::is(Mutation::CountsPodsThatDoNotServe);
     if ignores_availability || set.spec < set.available { set.spec } else { set.available }
 }
 

@@ -12,6 +12,7 @@ pub use threshold::is_met as threshold_is_met;
 
 use tidegate_api::rollout::CanaryStrategy;
 
+use crate::mutation::{self, Mutation};
 use crate::steps;
 
 /// The sizes of one ReplicaSet.
@@ -73,7 +74,7 @@ impl Situation<'_> {
 
     /// The weight the steps ask for.
     pub fn step_weight(&self) -> i32 {
-        if self.abort {
+        if self.abort && !mutation::is(Mutation::KeepsTheWeightOfTheAborted) {
             return 0;
         }
         steps::weight_at(self.canary, self.step_index).unwrap_or_else(|| self.max_weight())

@@ -22,6 +22,18 @@ use crate::plan::{Subsets, Traffic};
 /// How long proxies may take to see a change; steps that would hurt until then wait.
 pub const PROPAGATION: &str = "rollouts.tidegate.dev/traffic-propagation";
 
+/// How long pods stay at least after their traffic was taken away, in whole seconds of which the first may be a short one:
+/// what proxies usually need to see it, and more. Those that need longer have [`PROPAGATION`].
+const DRAIN_SECONDS: i32 = 3;
+
+/// How long pods of this Rollout stay at least after their traffic was taken away; none without a mesh.
+pub(crate) fn drain_seconds(rollout: &Rollout) -> Option<i32> {
+    istio(rollout)?;
+    let asked = propagation(rollout).ok().and_then(|delay| i32::try_from(delay.as_secs()).ok()).unwrap_or(0);
+    // The second in which it begins may be nearly over.
+    Some(DRAIN_SECONDS.max(asked.saturating_add(1)))
+}
+
 /// The Istio part of a Rollout's spec.
 pub fn istio(rollout: &Rollout) -> Option<&IstioTrafficRouting> {
     rollout.spec.canary()?.traffic_routing.as_ref()?.istio.as_ref()

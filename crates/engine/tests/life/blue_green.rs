@@ -121,3 +121,29 @@ fn only_so_many_old_sets_wait_as_the_limit_allows() {
     world.patch_spec("limit 1", json!({"strategy": {"blueGreen": {"scaleDownDelayRevisionLimit": 1}}})).settle();
     assert_eq!(world.sizes().keys().cloned().collect::<Vec<_>>(), ["3", "4"]);
 }
+
+#[test]
+fn pods_of_a_set_that_was_just_emptied_do_not_count_for_a_restart() {
+    let mut world = blue_green(3, json!({}));
+    world.settle().set_image("shop:2").settle().pass(31);
+    assert_eq!(world.sizes(), [("2".to_owned(), 3)].into());
+    // Nobody has deleted the pods of the old set yet.
+    let pods = world.seen.replica_sets.iter().flat_map(|set| {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": set.metadata.name,
+            "uid": set.metadata.uid, "controller": true});
+        let ready = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+        (0..3).map(move |number| {
+            let name = format!("{}-{number}", set.metadata.name.text());
+            let metadata =
+                json!({"name": name, "creationTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [owner]});
+            serde_json::from_value(json!({"metadata": metadata, "status": {"conditions": ready}})).unwrap()
+        })
+    });
+    world.seen.pods = pods.collect();
+
+    world.patch_spec("restart", json!({"restartAt": "2026-01-01T00:00:30Z"}));
+    let plan = tidegate_engine::plan_ahead(&world.seen, world.now);
+
+    let evicted = plan.actions.iter().filter(|action| matches!(action.write, tidegate_engine::Write::Evict { .. }));
+    assert_eq!(evicted.count(), 1, "two of three pods go on serving");
+}

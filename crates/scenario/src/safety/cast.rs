@@ -1,5 +1,7 @@
 //! Who takes part in a run: Rollouts of different kinds, drawn from the seed, and what their users want in the end.
 
+mod routes;
+
 use serde_json::{Value, json};
 use tidegate_sim::Random;
 
@@ -22,6 +24,10 @@ pub(super) enum Kind {
     Manual,
     /// A canary that takes its template from a Deployment.
     Borrowed,
+    /// A canary behind VirtualServices that tell it by Service.
+    Hosts,
+    /// A canary behind VirtualServices that tell it by subset.
+    Subsets,
 }
 
 /// What its users want in the end.
@@ -43,6 +49,8 @@ pub(super) struct Member {
     pub ending: Ending,
     strategy: Value,
     more: Value,
+    /// VirtualServices and the DestinationRule as they stand in Git.
+    git: Vec<Value>,
 }
 
 /// The pod template of a version; a bad one never gets ready.
@@ -66,6 +74,18 @@ pub(super) fn draw(random: &mut Random) -> Vec<Member> {
     cast
 }
 
+/// One or two Rollouts with routes.
+pub(super) fn draw_routed(random: &mut Random) -> Vec<Member> {
+    let mut cast = Vec::new();
+    for name in ["one", "two"] {
+        if cast.is_empty() || random.per_mille(400) {
+            let kind = if random.per_mille(500) { Kind::Hosts } else { Kind::Subsets };
+            cast.push(member(name, kind, random));
+        }
+    }
+    cast
+}
+
 fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
     let ending = match random.below(10) {
         0..=5 => Ending::Last,
@@ -81,13 +101,24 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
             json!({"canary": with(with(bounds(random), services), json!({"steps": steps(random)}))})
         }
         Kind::Colours | Kind::Manual => json!({"blueGreen": colours(name, kind, random)}),
+        Kind::Hosts | Kind::Subsets => {
+            let routed = json!({"canary": with(routes::delays(random), json!({"steps": steps(random)}))});
+            with(json!({}), routed)
+        }
     };
     let mut more = json!({"minReadySeconds": random.below(2) * 2, "revisionHistoryLimit": 3});
     if random.per_mille(300) {
         let deadline = json!({"progressDeadlineSeconds": 20, "progressDeadlineAbort": random.per_mille(500)});
         more = with(more, deadline);
     }
-    Member { name, kind, ending, strategy, more }
+    let mut member = Member { name, kind, ending, strategy, more, git: Vec::new() };
+    if matches!(kind, Kind::Hosts | Kind::Subsets) {
+        let (routing, git) = routes::drawn(name, kind, random);
+        let canary = member.strategy["canary"].take();
+        member.strategy = json!({"canary": with(canary, routing)});
+        member.git = git;
+    }
+    member
 }
 
 /// Puts the fields of one object into another.
@@ -143,6 +174,11 @@ impl Member {
         named.flatten().map(str::to_owned).collect()
     }
 
+    /// Its routes as they stand in Git.
+    pub(super) fn git(&self) -> &[Value] {
+        &self.git
+    }
+
     /// Everything that is created at the start, in order.
     pub(super) fn objects(&self) -> Vec<Value> {
         let name = self.name;
@@ -154,6 +190,11 @@ impl Member {
                     "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}})
             })
             .collect();
+        if self.kind == Kind::Subsets {
+            objects.push(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+                "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}}));
+        }
+        objects.extend(self.git.iter().cloned());
         let mut spec = with(json!({"replicas": 3, "strategy": self.strategy}), self.more.clone());
         let first = template("shop:1", name, false);
         if self.kind == Kind::Borrowed {

@@ -9,16 +9,20 @@ use tidegate_sim::journal::Mirror;
 use super::cast::{Ending, Kind, LAST_IMAGE, LAST_SIZE, Member};
 use super::objects::{NAMESPACE, ROLLOUTS, SERVICES, available, hash, owner, selected, sets_of, size, text};
 
-/// Every Rollout ends where a quiet run ends.
-pub(super) struct Ends(pub Vec<Member>);
+/// Rollouts with one kind of ending end where a quiet run ends.
+pub(super) struct Ends(pub Ending, pub Vec<Member>);
 
 impl Invariant for Ends {
     fn name(&self) -> &'static str {
-        "I5, I7, I9: every Rollout ends as its users want"
+        match self.0 {
+            Ending::Last => "I7: the last version ends everywhere",
+            Ending::Aborted => "I5: an abort ends on stable",
+            Ending::Deleted => "I9: a deleted Rollout leaves its Services and its Deployment usable",
+        }
     }
 
     fn at_rest(&mut self, mirror: &Mirror) -> Result<(), String> {
-        for member in &self.0 {
+        for member in self.1.iter().filter(|member| member.ending == self.0) {
             let rollout = mirror.get(ROLLOUTS, NAMESPACE, member.name);
             let result = match (member.ending, rollout) {
                 (Ending::Deleted, None) => gone(member, mirror),

@@ -153,7 +153,7 @@ impl Invariant for Floor {
 }
 
 /// How many pods must serve: all in blue-green, in a canary all but those that may be missing.
-fn floor(rollout: &Value) -> i64 {
+pub(super) fn floor(rollout: &Value) -> i64 {
     let wanted = size(rollout);
     let canary = &rollout["spec"]["strategy"]["canary"];
     if !canary.is_object() {

@@ -8,7 +8,7 @@ use tidegate_sim::journal::{Change, Mirror};
 use tidegate_sim::{Invariant, World};
 
 use super::objects::{NAMESPACE, text};
-use super::{SUBJECT, floor, sets, steps, telling};
+use super::{SUBJECT, at_every_write};
 
 pub(super) const LOCK: &str = "argo-rollouts-controller-lock";
 const LEASES: &str = "leases.coordination.k8s.io";
@@ -36,12 +36,7 @@ pub(super) struct Judge(Arc<Mutex<Verdict>>);
 impl Judge {
     pub(super) fn over(world: &World) -> Self {
         let menu = Menu::calm();
-        let invariants: Vec<Box<dyn Invariant>> = vec![
-            Box::new(floor::Floor::new(&menu)),
-            Box::new(steps::Steps::new(&menu)),
-            Box::new(telling::Telling::new(&menu)),
-            Box::new(sets::OneSet),
-        ];
+        let invariants = at_every_write(&menu);
         let verdict = Verdict { invariants, writers: BTreeSet::new(), broken: None };
         let judge = Self(Arc::new(Mutex::new(verdict)));
         let listening = judge.clone();

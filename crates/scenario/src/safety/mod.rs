@@ -3,26 +3,33 @@
 //! ```text
 //!   cast.rs   which Rollouts take part and what their users want in the end
 //!   users.rs  what users do on the way
-//!   floor.rs  steps.rs  telling.rs  sets.rs    what must hold at every write
+//!   floor.rs  keeping.rs  steps.rs  approval.rs  aborts.rs  telling.rs  sets.rs    what must hold at every write
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
+//!   views.rs  no plan from a view older than our own last write
 //!   crashes.rs  leaders.rs  judge.rs    a crash at every single write; leaders that are killed
 //! ```
 
+mod aborts;
+mod approval;
 mod cast;
 mod crashes;
 mod ends;
 mod floor;
 mod judge;
+mod keeping;
 mod leaders;
 mod objects;
+mod routes;
 mod sets;
 mod steps;
 mod telling;
 mod users;
+mod views;
 
 pub use crashes::{Story, crash_everywhere};
 pub use leaders::{Takeovers, kill_leaders};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,26 +57,49 @@ impl Subject for Controller {
     fn start(&self, seat: Seat) -> BoxFuture<'static, ()> {
         let (leadership, reign) = Leadership::reign();
         let stop = seat.stop.map(move |()| reign.end());
-        tidegate_controller::run(seat.client, seat.clock, Options::default(), leadership, stop).boxed()
+        let (client, witness) = views::watched(seat.client, seat.accuse);
+        let options = Options { witness: Some(witness), ..Options::default() };
+        tidegate_controller::run(client, seat.clock, options, leadership, stop).boxed()
     }
 }
 
 /// The controller, tested with Rollouts of all kinds under another selection of faults for each seed.
 pub fn experiment() -> Experiment {
-    Experiment { scenario: Arc::new(Rollouts), subject: Arc::new(Controller), weather: Weather::Drawn, acts: None }
+    experiment_of(Rollouts { routed: false })
+}
+
+/// The same with Rollouts behind VirtualServices and DestinationRules.
+pub fn experiment_with_routes() -> Experiment {
+    experiment_of(Rollouts { routed: true })
+}
+
+fn experiment_of(scenario: Rollouts) -> Experiment {
+    Experiment {
+        scenario: Arc::new(scenario),
+        subject: Arc::new(Controller),
+        weather: Weather::Drawn,
+        without: BTreeSet::new(),
+        acts: None,
+    }
 }
 
 /// What users do: new versions good and bad, sizes, aborts, retries, promotions, undos, pauses, broken specs, restarts.
 #[derive(Clone, Copy, Debug)]
-struct Rollouts;
+struct Rollouts {
+    /// Whether they have routes.
+    routed: bool,
+}
 
-fn cast(seed: u64) -> Vec<cast::Member> {
-    cast::draw(&mut Random::new(seed, "cast"))
+impl Rollouts {
+    fn cast(self, seed: u64) -> Vec<cast::Member> {
+        let mut random = Random::new(seed, "cast");
+        if self.routed { cast::draw_routed(&mut random) } else { cast::draw(&mut random) }
+    }
 }
 
 impl Scenario for Rollouts {
     fn name(&self) -> &'static str {
-        "rollouts"
+        if self.routed { "routes" } else { "rollouts" }
     }
 
     fn length(&self) -> Duration {
@@ -78,7 +108,7 @@ impl Scenario for Rollouts {
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            let mut users = users::Users::new(stage, random, cast(stage.seed));
+            let mut users = users::Users::new(stage, random, self.cast(stage.seed));
             users.begin().await.map_err(|error| error.to_string())?;
             while stage.world.journal().elapsed() < LENGTH {
                 users.act().await.map_err(|error| error.to_string())?;
@@ -89,21 +119,43 @@ impl Scenario for Rollouts {
     }
 
     fn conclude<'a>(&'a self, stage: &'a Stage<'a>) -> BoxFuture<'a, Result<(), String>> {
-        let users = users::Users::new(stage, Random::new(stage.seed, "end"), cast(stage.seed));
+        let users = users::Users::new(stage, Random::new(stage.seed, "end"), self.cast(stage.seed));
         async move { users.promote_what_waits().await.map_err(|error| error.to_string()) }.boxed()
     }
 
     fn invariants(&self, seed: u64, menu: &Menu) -> Vec<Box<dyn Invariant>> {
-        vec![
-            Box::new(floor::Floor::new(menu)),
-            Box::new(steps::Steps::new(menu)),
-            Box::new(telling::Telling::new(menu)),
-            Box::new(sets::OneSet),
-            Box::new(ends::Ends(cast(seed))),
-        ]
+        let mut invariants = at_every_write(menu);
+        if self.routed {
+            invariants.push(Box::new(routes::DeadEnds::new(menu)));
+            invariants.push(Box::new(routes::Sums));
+            invariants.push(Box::new(routes::Reported::default()));
+            invariants.push(Box::new(routes::Settled));
+        }
+        for ending in [cast::Ending::Last, cast::Ending::Aborted, cast::Ending::Deleted] {
+            invariants.push(Box::new(ends::Ends(ending, self.cast(seed))));
+        }
+        invariants
     }
 
     fn prey(&self) -> &'static [&'static str] {
         &["pods"]
     }
+}
+
+/// What must hold at every write.
+fn at_every_write(menu: &Menu) -> Vec<Box<dyn Invariant>> {
+    vec![
+        Box::new(floor::Floor::new(menu)),
+        Box::new(keeping::Keeping::new(menu)),
+        Box::new(steps::Steps::new(menu)),
+        Box::new(approval::Approval::default()),
+        Box::new(aborts::Aborts),
+        Box::new(telling::Telling::new(menu)),
+        Box::new(sets::OneSet),
+    ]
+}
+
+/// The moment of a change as a clock shows it.
+fn wall(at: Duration) -> jiff::Timestamp {
+    tidegate_sim::Setting::new(0).epoch + jiff::SignedDuration::try_from(at).unwrap_or_default()
 }

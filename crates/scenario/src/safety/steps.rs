@@ -9,12 +9,11 @@ use tidegate_sim::experiment::USER;
 use tidegate_sim::faults::Menu;
 use tidegate_sim::journal::{Change, Mirror};
 
-use super::SUBJECT;
 use super::objects::{History, ROLLOUTS, SETS, available, hash, sets_of, size, text, uid};
+use super::{SUBJECT, wall};
 
 /// Looks at every change of the step index.
 pub(super) struct Steps {
-    epoch: jiff::Timestamp,
     window: Duration,
     /// By uid of ReplicaSets: available pods.
     reported: BTreeMap<String, History>,
@@ -27,7 +26,6 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn new(menu: &Menu) -> Self {
         Self {
-            epoch: tidegate_sim::Setting::new(0).epoch,
             window: Duration::from_secs(if menu.leaves_the_view_clear() { 30 } else { 90 }),
             reported: BTreeMap::new(),
             wanted: BTreeMap::new(),
@@ -51,16 +49,23 @@ impl Steps {
         let same = |field: &str| old["status"][field] == new["status"][field];
         let is_shortcut =
             old["status"]["promoteFull"] == true || new["status"]["stableRS"] == new["status"]["currentPodHash"];
-        if to <= from || !same("currentPodHash") || !same("currentStepHash") || is_shortcut {
+        // Another template or other steps begin at the first step.
+        let is_new = !same("currentPodHash") || !same("currentStepHash");
+        let from = if is_new { 0 } else { from };
+        if to <= from || is_shortcut {
             return Ok(());
+        }
+        if is_known_paused(old) {
+            return Err("a step is passed while spec.paused is true".to_owned());
         }
         let steps = new["spec"]["strategy"]["canary"]["steps"].as_array().cloned().unwrap_or_default();
         let range = usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0).min(steps.len());
         for (passed, step) in steps.get(range).unwrap_or_default().iter().enumerate() {
             if let Some(pause) = step.get("pause") {
                 // Looks may be taken together, but a pause has to begin before it can end.
-                let is_released = passed == 0 && self.released.remove(id);
-                self.judge_pause(change, old, pause, is_released)?;
+                let is_released = passed == 0 && !is_new && self.released.remove(id);
+                let began = if is_new { None } else { began(old) };
+                self.judge_pause(change, began, pause, is_released)?;
             } else if let Some(weight) = step["setWeight"].as_i64() {
                 self.judge_weight(change, weight, mirror)?;
             }
@@ -68,19 +73,21 @@ impl Steps {
         Ok(())
     }
 
-    fn judge_pause(&self, change: &Change, old: &Value, pause: &Value, is_released: bool) -> Result<(), String> {
+    fn judge_pause(
+        &self,
+        change: &Change,
+        began: Option<jiff::Timestamp>,
+        pause: &Value,
+        is_released: bool,
+    ) -> Result<(), String> {
         if is_released {
             return Ok(());
         }
         let Some(seconds) = pause["duration"].as_u64() else {
             return Err("a pause is passed that nobody has ended".to_owned());
         };
-        let began = old["status"]["pauseConditions"].as_array().into_iter().flatten();
-        let began = began
-            .filter(|pause| pause["reason"] == "CanaryPauseStep")
-            .find_map(|pause| text(&pause["startTime"]).parse::<jiff::Timestamp>().ok());
         let Some(began) = began else { return Err("a pause is passed that never began".to_owned()) };
-        let now = self.epoch + jiff::SignedDuration::try_from(change.at).unwrap_or_default();
+        let now = wall(change.at);
         // Times are written in whole seconds.
         if now.duration_since(began) + jiff::SignedDuration::from_secs(1)
             < jiff::SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0))
@@ -124,6 +131,20 @@ impl Steps {
         }
         Ok(())
     }
+}
+
+/// Whether a status was stored since somebody paused the whole Rollout: then the controller knows.
+fn is_known_paused(rollout: &Value) -> bool {
+    let generation = rollout["metadata"]["generation"].to_string();
+    rollout["spec"]["paused"] == true && rollout["status"]["observedGeneration"] == generation.as_str()
+}
+
+/// When the pause of the current step began.
+fn began(rollout: &Value) -> Option<jiff::Timestamp> {
+    let pauses = rollout["status"]["pauseConditions"].as_array().into_iter().flatten();
+    pauses
+        .filter(|pause| pause["reason"] == "CanaryPauseStep")
+        .find_map(|pause| text(&pause["startTime"]).parse::<jiff::Timestamp>().ok())
 }
 
 impl Invariant for Steps {

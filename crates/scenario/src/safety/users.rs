@@ -64,11 +64,15 @@ impl<'a> Users<'a> {
         let at = usize::try_from(self.random.below(self.cast.len() as u64)).unwrap_or(0);
         let member = self.cast[at].clone();
         let (choice, detail) = (self.random.below(24), self.random.bits());
+        let syncs = !member.git().is_empty() && self.random.per_mille(200);
         self.acts += 1;
         if !self.stage.plays(self.acts) {
             return Ok(());
         }
         self.tell(&format!("act {}", self.acts));
+        if syncs {
+            return self.sync(&member, detail).await;
+        }
         match choice {
             // Not at first: a bad version that comes before the first one is complete becomes the stable one.
             0..=4 => self.roll(&member, detail % 5 == 0 && self.acts > 8).await,
@@ -86,6 +90,17 @@ impl<'a> Users<'a> {
             21 => self.spec(&member, member.sound()).await,
             _ => self.command(&["restart", member.name]).await,
         }
+    }
+
+    /// Somebody writes what stands in Git over what is there.
+    async fn sync(&self, member: &Member, detail: u64) -> Result<()> {
+        let at = usize::try_from(detail).unwrap_or(0) % member.git().len().max(1);
+        let Some(object) = member.git().get(at) else { return Ok(()) };
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        self.tell(&format!("{kind} {name} as in Git"));
+        let patch = Patch::Merge(json!({"spec": object["spec"]}));
+        self.api(kind).patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
     }
 
     async fn command(&self, words: &[&str]) -> Result<()> {

@@ -71,6 +71,16 @@ impl Fault {
         Self::Deletions,
     ];
 
+    /// The fault of this name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.map(|fault| format!("{fault:?}"));
+        let at = known.iter().position(|known| known == name);
+        at.map(|at| Self::ALL[at]).ok_or_else(|| format!("no fault {name:?}; there are {}", known.join(", ")))
+    }
+
     /// How often it happens by default: in so many of a thousand cases. A case is a delivery, a list, a write, or for
     /// pods and other writers a second.
     fn usual_rate(self) -> u32 {
@@ -143,6 +153,11 @@ impl Menu {
     /// The rate of a fault, zero if it is off.
     pub fn rate(&self, fault: Fault) -> u32 {
         self.rates.get(&fault).copied().unwrap_or(0)
+    }
+
+    /// The faults that may happen.
+    pub fn faults(&self) -> Vec<Fault> {
+        Fault::ALL.into_iter().filter(|fault| self.rate(*fault) > 0).collect()
     }
 
     /// Whether every client sees the world as it is, and nobody but the client under test changes it or takes pods

@@ -83,6 +83,11 @@ impl Schedule {
         &self.menu
     }
 
+    /// Virtual time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Whether faults may still happen.
     pub fn is_active(&self) -> bool {
         self.started.elapsed() < self.until

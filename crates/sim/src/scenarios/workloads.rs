@@ -1,5 +1,6 @@
 //! Deployments that are rolled, scaled and deleted, Jobs, an autoscaler, and evictions under a budget.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,7 @@ pub fn experiment() -> Experiment {
         scenario: Arc::new(Workloads::default()),
         subject: Arc::new(ManagerSubject),
         weather: Weather::Drawn,
+        without: BTreeSet::new(),
         acts: None,
     }
 }
@@ -84,7 +86,7 @@ impl Scenario for Workloads {
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            let mut players = Players { stage, random, images: 1, jobs: 0 };
+            let mut players = Players { stage, random, images: 1, jobs: 0, acts: 0 };
             players.begin().await.map_err(|error| error.to_string())?;
             while stage.world.journal().elapsed() < self.length {
                 players.act().await.map_err(|error| error.to_string())?;
@@ -104,6 +106,7 @@ struct Players<'a> {
     random: Random,
     images: u32,
     jobs: u32,
+    acts: usize,
 }
 
 impl Players<'_> {
@@ -131,17 +134,29 @@ impl Players<'_> {
 
     /// Something, and then nothing for a while.
     async fn act(&mut self) -> kube::Result<()> {
-        match self.random.below(10) {
-            0..=2 => self.roll().await?,
-            3 | 4 => self.scale().await?,
-            5 | 6 => self.evict().await?,
-            7 => self.demand().await?,
-            8 => self.come_or_go().await?,
-            _ => self.run_a_job().await?,
+        self.acts += 1;
+        // Everything an act draws comes from a number of its own: whether it is played changes no other.
+        let (choice, pause, own) = (self.random.below(10), self.random.between(500, 12_000), self.random.bits());
+        if self.stage.plays(self.acts) {
+            self.tell(&format!("act {}", self.acts));
+            let rest = std::mem::replace(&mut self.random, Random::new(own, "act"));
+            let played = self.play(choice).await;
+            self.random = rest;
+            played?;
         }
-        let pause = Duration::from_millis(self.random.between(500, 12_000));
-        self.stage.world.pass(pause).await;
+        self.stage.world.pass(Duration::from_millis(pause)).await;
         Ok(())
+    }
+
+    async fn play(&mut self, choice: u64) -> kube::Result<()> {
+        match choice {
+            0..=2 => self.roll().await,
+            3 | 4 => self.scale().await,
+            5 | 6 => self.evict().await,
+            7 => self.demand().await,
+            8 => self.come_or_go().await,
+            _ => self.run_a_job().await,
+        }
     }
 
     async fn roll(&mut self) -> kube::Result<()> {
