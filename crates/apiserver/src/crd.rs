@@ -8,6 +8,7 @@ use crate::registry::{Custom, Registry, Resource, ScalePaths};
 use crate::state::State;
 use crate::status::Cause;
 use crate::store::Key;
+use crate::stored::Object;
 use crate::verbs::delete::remove;
 use crate::verbs::options::DeleteOptions;
 
@@ -145,9 +146,9 @@ pub(crate) fn follow(state: &mut State, key: &Key) {
         return;
     }
     register(&mut state.registry, &definition);
-    let mut established = (*definition).clone();
+    let mut established = definition.clone();
     establish(&mut established, &state.now());
-    if established != *definition {
+    if *established != *definition {
         state.store.put(key, established);
     }
 }
@@ -193,7 +194,7 @@ pub(crate) fn mark_terminating(definition: &mut Value, now: &str) {
 }
 
 /// Deletes the objects of a definition; the definition goes when they are gone.
-fn clear(state: &mut State, key: &Key, definition: &Value) {
+fn clear(state: &mut State, key: &Key, definition: &Object) {
     let id = name(definition).to_owned();
     let keys: Vec<Key> = state.store.list(&id, None).map(|(k, _)| k.clone()).collect();
     if let Some(resource) = state.registry.by_id(&id) {

@@ -1,6 +1,5 @@
 //! Watches: a cursor over the log of changes, turned into lines of events.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +20,8 @@ use crate::request::Target;
 use crate::server::Shared;
 use crate::state::State;
 use crate::status::StatusError;
-use crate::store::{Change, Text, prefix, write};
+use crate::store::{Change, Text, prefix, write_shown};
+use crate::stored::Object;
 use crate::view::View;
 
 /// A watch that nobody limits ends after this long.
@@ -49,20 +49,20 @@ pub(crate) struct Watch {
 
 struct Event {
     kind: &'static str,
-    object: Arc<Value>,
+    object: Object,
     /// The text of the object, if others may want it, too.
     text: Option<Text>,
     initial: bool,
 }
 
 impl Event {
-    fn new(kind: &'static str, object: Arc<Value>) -> Self {
+    fn new(kind: &'static str, object: Object) -> Self {
         Self { kind, object, text: None, initial: false }
     }
 
     /// The new state of a change.
     fn of(kind: &'static str, change: &Change) -> Self {
-        Self { text: Some(change.text.clone()), ..Self::new(kind, Arc::clone(&change.new)) }
+        Self { text: Some(change.text.clone()), ..Self::new(kind, change.new.clone()) }
     }
 }
 
@@ -144,7 +144,7 @@ impl Watch {
         map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
         map.insert("metadata".to_owned(), json!({"resourceVersion": self.cursor.to_string()}));
         set_or_remove(meta_mut(&mut object), "annotations", annotations);
-        Event::new("BOOKMARK", Arc::new(object))
+        Event::new("BOOKMARK", object.into())
     }
 
     /// The stream of lines.
@@ -244,10 +244,10 @@ impl Watch {
             (Some(_), Some(_)) => Some(Event::of("MODIFIED", change)),
             (Some(_), None) if change.removed => Some(Event::of("DELETED", change)),
             (Some(old), None) => {
-                let mut object = (**old).clone();
+                let mut object = old.clone();
                 let revision = Value::from(change.revision.to_string());
                 set_or_remove(meta_mut(&mut object), "resourceVersion", Some(revision));
-                Some(Event::new("DELETED", Arc::new(object)))
+                Some(Event::new("DELETED", object))
             }
         }
     }
@@ -292,10 +292,11 @@ impl Watch {
 
     fn arrive(&self, event: &Event) -> Bytes {
         self.shared.observer.delivered(&self.delivery(event), Fate::Arrived);
-        let shaped = self.view.shape(&self.resource, &event.object);
-        match (&event.text, shaped) {
-            (Some(text), Cow::Borrowed(object)) => line(event.kind, &text.of(object)),
-            (_, shaped) => line(event.kind, &write(&shaped)),
+        match &event.text {
+            Some(text) if self.view.is_plain(&self.resource, &event.object) => {
+                line(event.kind, &text.of(&event.object, self.view.managers))
+            }
+            _ => line(event.kind, &self.view.write(&self.resource, &event.object)),
         }
     }
 
@@ -303,7 +304,7 @@ impl Watch {
         self.ended = true;
         // Who is told to start over needs nothing of the past.
         self.held_back.clear();
-        line("ERROR", &write(&error.to_value()))
+        line("ERROR", &write_shown(&error.to_value()))
     }
 }
 

@@ -6,10 +6,13 @@
 mod compare;
 mod set;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use crate::object::{list, meta_mut, same_but_for, set_or_remove, text};
+use crate::object::{meta_mut, same_but_for, text};
 use crate::registry::Resource;
+use crate::stored::Object;
 use crate::verbs::Caller;
 use set::FieldSet;
 
@@ -35,7 +38,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Takes the list out of the object: [`update`] puts another one there, and nobody in between needs it.
+    /// Takes the list out of what was sent: stored objects have it beside them.
     pub(crate) fn of(resource: &Resource, object: &mut Value, subresource: &str) -> Self {
         if subresource == "scale" {
             // The list was made by `update_scale` and stays.
@@ -54,12 +57,11 @@ impl Sent {
     }
 }
 
-/// Brings `metadata.managedFields` of an object up to date with a write. `old` is what it replaces, none for a new
-/// object.
+/// Brings the managers of an object up to date with a write. `old` is what it replaces, none for a new object.
 pub(crate) fn update(
     resource: &Resource,
-    object: &mut Value,
-    old: Option<&Value>,
+    object: &mut Object,
+    old: Option<&Object>,
     sent: Sent,
     caller: &Caller,
     subresource: &str,
@@ -67,17 +69,17 @@ pub(crate) fn update(
 ) {
     let Sent { entries: sent, chosen } = sent;
     let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
-    let entries: Vec<Value> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
-        Some(entries) => entries,
+    let entries: Vec<Arc<Value>> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
+        Some(entries) => entries.into_iter().map(Arc::new).collect(),
         None if is_reset => Vec::new(),
-        None => old.map(|old| list(old, &["metadata", "managedFields"]).to_vec()).unwrap_or_default(),
+        None => old.map(|old| old.managers().to_vec()).unwrap_or_default(),
     };
-    meta_mut(object).remove("managedFields");
+    object.set_managers(Vec::new());
     if entries.is_empty() && old.is_some() {
         return;
     }
     let nothing;
-    let before = match old {
+    let before: &Value = match old {
         Some(old) => old,
         None => {
             nothing = crate::typed::empty(resource);
@@ -86,16 +88,11 @@ pub(crate) fn update(
     };
     let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
     let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
-    let written = join(resource, entries, changes, caller, subresource, now);
-    write(object, written);
-}
-
-fn write(object: &mut Value, entries: Vec<Value>) {
-    set_or_remove(meta_mut(object), "managedFields", (!entries.is_empty()).then_some(Value::Array(entries)));
+    object.set_managers(join(resource, entries, changes, caller, subresource, now));
 }
 
 /// Of entries that differ in nothing but their fields and times only the last counts.
-fn forget_repeated(entries: &mut Vec<Value>) {
+fn forget_repeated(entries: &mut Vec<Arc<Value>>) {
     let mut index = 0;
     while index < entries.len() {
         if entries[index + 1..].iter().any(|later| is_same_manager(&entries[index], later)) {
@@ -115,7 +112,7 @@ fn is_same_manager(one: &Value, other: &Value) -> bool {
 /// back are therefore new entries, even if nothing has changed, and they have no times.
 pub(crate) fn update_scale(
     resource: &Resource,
-    object: &mut Value,
+    object: &mut Object,
     path: &[String],
     changed: Option<i64>,
     caller: &Caller,
@@ -127,7 +124,7 @@ pub(crate) fn update_scale(
     let version = resource.api_version();
     let mut owners = Vec::new();
     let mut kept = Vec::new();
-    let mut entries = list(object, &["metadata", "managedFields"]).to_vec();
+    let mut entries = object.managers().to_vec();
     forget_repeated(&mut entries);
     for entry in entries {
         let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
@@ -138,7 +135,7 @@ pub(crate) fn update_scale(
         owners.push((text(&entry, &["manager"]).to_owned(), text(&entry, &["subresource"]).to_owned()));
         let mut fields = FieldSet::read(written);
         fields.remove(&number);
-        kept.extend(finish(entry, &fields, None));
+        kept.extend(finish(&entry, &fields, None));
     }
     match changed {
         None => {}
@@ -148,15 +145,15 @@ pub(crate) fn update_scale(
         Some(_) if owners.is_empty() => {}
         Some(_) => owners = vec![(caller.manager.clone(), "scale".to_owned())],
     }
-    let mut written: Vec<Value> = Vec::new();
+    let mut written: Vec<Arc<Value>> = Vec::new();
     for (manager, subresource) in owners {
         let owner = Caller { manager, ..caller.clone() };
         let mut entry = new_entry(&version, &owner, &subresource);
         crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
-        written.push(entry);
+        written.push(Arc::new(entry));
     }
     written.extend(kept);
-    write(object, written);
+    object.set_managers(written);
 }
 
 fn is_entry(entry: &Value) -> bool {
@@ -170,14 +167,14 @@ fn is_one_empty(entries: &[Value]) -> bool {
 
 fn join(
     resource: &Resource,
-    mut entries: Vec<Value>,
+    mut entries: Vec<Arc<Value>>,
     changes: compare::Changes,
     caller: &Caller,
     subresource: &str,
     now: &str,
-) -> Vec<Value> {
+) -> Vec<Arc<Value>> {
     let version = resource.api_version();
-    let is_mine = |entry: &Value| {
+    let is_mine = |entry: &Arc<Value>| {
         text(entry, &["manager"]) == caller.manager
             && text(entry, &["operation"]) == "Update"
             && text(entry, &["subresource"]) == subresource
@@ -185,29 +182,29 @@ fn join(
     };
     forget_repeated(&mut entries);
     let mine = entries.iter().position(is_mine).map(|index| entries.remove(index));
-    let mut joined: Vec<Value> =
+    let mut joined: Vec<Arc<Value>> =
         entries.into_iter().filter_map(|entry| take_from(entry, &[&changes.removed, &changes.set], now)).collect();
-    joined.extend(give(mine.unwrap_or_else(|| new_entry(&version, caller, subresource)), changes, now));
+    joined.extend(give(mine.unwrap_or_else(|| new_entry(&version, caller, subresource).into()), changes, now));
     joined
 }
 
 /// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, so what does not
 /// change is told from the list as it is written, without reading it into sets.
-fn take_from(entry: Value, taken: &[&FieldSet], now: &str) -> Option<Value> {
+fn take_from(entry: Arc<Value>, taken: &[&FieldSet], now: &str) -> Option<Arc<Value>> {
     let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
     if !taken.iter().any(|taken| taken.meets(written)) {
         return FieldSet::names_any(written).then_some(entry);
     }
     let mut fields = FieldSet::read(written);
     taken.iter().for_each(|taken| fields.remove(taken));
-    finish(entry, &fields, Some(now))
+    finish(&entry, &fields, Some(now))
 }
 
 /// Gives the writer what it has set; none if that leaves it without fields.
-fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
+fn give(entry: Arc<Value>, changes: compare::Changes, now: &str) -> Option<Arc<Value>> {
     let compare::Changes { mut set, removed } = changes;
     forget_kept(&mut set);
-    let Some(written) = entry.get("fieldsV1") else { return finish(entry, &set, Some(now)) };
+    let Some(written) = entry.get("fieldsV1") else { return finish(&entry, &set, Some(now)) };
     if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
         return FieldSet::names_any(written).then_some(entry);
     }
@@ -215,7 +212,7 @@ fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
     fields.remove(&removed);
     fields.add(&set);
     forget_kept(&mut fields);
-    finish(entry, &fields, Some(now))
+    finish(&entry, &fields, Some(now))
 }
 
 fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Value {
@@ -230,16 +227,17 @@ fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Value {
 }
 
 /// An entry with other fields and, unless it has none, another time; nothing if no fields are left.
-fn finish(mut entry: Value, fields: &FieldSet, now: Option<&str>) -> Option<Value> {
+fn finish(entry: &Value, fields: &FieldSet, now: Option<&str>) -> Option<Arc<Value>> {
     if fields.is_empty() {
         return None;
     }
-    let map = crate::object::map_mut(&mut entry);
+    let others = entry.as_object().into_iter().flatten().filter(|(key, _)| *key != "fieldsV1");
+    let mut map: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
     map.insert("fieldsV1".to_owned(), fields.write());
     if let Some(now) = now {
         map.insert("time".to_owned(), json!(now));
     }
-    Some(entry)
+    Some(Arc::new(Value::Object(map)))
 }
 
 /// Whether a manager has fields that belong to nobody.
@@ -269,24 +267,22 @@ fn forget_kept(fields: &mut FieldSet) {
 /// Whether two states of an object are the same but for their versions and the times of their managers.
 ///
 /// Nearly every write changes something outside the metadata, so that is looked at first and nothing is copied for it.
-pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
-    let is_bookkeeping = |key: &str| matches!(key, "resourceVersion" | "managedFields");
+pub(crate) fn is_same(one: &Object, other: &Object) -> bool {
     same_but_for(one, other, |key| key == "metadata")
         && match (one.get("metadata"), other.get("metadata")) {
-            (Some(one), Some(other)) => {
-                same_but_for(one, other, is_bookkeeping)
-                    && (one.get("managedFields") == other.get("managedFields") || managers(one) == managers(other))
-            }
+            (Some(one), Some(other)) => same_but_for(one, other, |key| key == "resourceVersion"),
             (one, other) => one == other,
         }
+        && (one.managers() == other.managers() || managers(one) == managers(other))
 }
 
 /// The managers without their times, in an order that does not depend on who wrote last.
-fn managers(metadata: &Value) -> Vec<String> {
-    let mut bare: Vec<String> = list(metadata, &["managedFields"])
+fn managers(object: &Object) -> Vec<String> {
+    let mut bare: Vec<String> = object
+        .managers()
         .iter()
         .map(|entry| {
-            let mut entry = entry.clone();
+            let mut entry = Value::clone(entry);
             if let Some(fields) = entry.as_object_mut() {
                 fields.remove("time");
             }
@@ -303,17 +299,18 @@ mod tests {
     use crate::body::Strictness;
     use crate::registry::Registry;
 
-    fn write(object: Value, old: Option<&Value>, manager: &str) -> Value {
+    fn write(object: Value, old: Option<&Object>, manager: &str) -> Object {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
         let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
         let mut object = object;
         let sent = Sent::of(&resource, &mut object, "");
+        let mut object = Object::from(object);
         update(&resource, &mut object, old, sent, &caller, "", "now");
         object
     }
 
-    fn managers(object: &Value) -> Vec<(&str, String)> {
-        let entries = list(object, &["metadata", "managedFields"]).iter();
+    fn managers(object: &Object) -> Vec<(&str, String)> {
+        let entries = object.managers().iter();
         entries.map(|e| (text(e, &["manager"]), e["fieldsV1"].to_string())).collect()
     }
 
@@ -343,7 +340,7 @@ mod tests {
     #[test]
     fn a_repeated_write_is_the_same_object() {
         let first = write(json!({"metadata": {"name": "a"}, "data": {"x": "1"}}), None, "one");
-        let second = write(first.clone(), Some(&first), "two");
+        let second = write(first.whole(), Some(&first), "two");
         assert!(is_same(&first, &second));
     }
 }

@@ -16,6 +16,7 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
+use crate::stored::Object;
 
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -56,7 +57,7 @@ pub(crate) fn update(
         let about = About { group: &resource.group, kind: &resource.plural, name: &target.name };
         return Err(StatusError::invalid(&about, &[cause]));
     }
-    let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
+    let stored = replace(state, &resource, &key, &existing, object.into(), &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
 }
 
@@ -111,11 +112,11 @@ pub(crate) fn replace(
     state: &mut State,
     resource: &Resource,
     key: &Key,
-    existing: &Arc<Value>,
-    mut object: Value,
+    existing: &Object,
+    mut object: Object,
     subresource: &str,
     caller: &Caller,
-) -> Result<Arc<Value>, StatusError> {
+) -> Result<Object, StatusError> {
     let given = read_version(&object)?;
     if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
@@ -134,16 +135,16 @@ pub(crate) fn replace(
         managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
     }
     if caller.dry_run {
-        return Ok(if managed::is_same(&object, existing) { Arc::clone(existing) } else { Arc::new(object) });
+        return Ok(if managed::is_same(&object, existing) { existing.clone() } else { object });
     }
     if is_finished(resource, &object) {
         // Even a write that changes nothing ends an object that nothing holds. The last write is only seen by its writer, under the version before the removal: what is removed, and what
         // watchers see, is the object as it was stored.
         super::delete::erase(state, key, None);
-        return Ok(Arc::new(object));
+        return Ok(object);
     }
     if managed::is_same(&object, existing) {
-        return Ok(Arc::clone(existing));
+        return Ok(existing.clone());
     }
     Ok(state.store.put(key, object))
 }
