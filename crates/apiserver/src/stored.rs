@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
+use crate::managed::Entry;
 use crate::object::meta_mut;
 
 /// The field of the metadata that is kept apart.
@@ -18,7 +19,7 @@ const FIELD: &str = "managedFields";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object {
     value: Arc<Value>,
-    managers: Vec<Arc<Value>>,
+    managers: Vec<Arc<Entry>>,
 }
 
 impl From<Value> for Object {
@@ -49,11 +50,11 @@ impl Object {
     }
 
     /// The entries of `managedFields`.
-    pub(crate) fn managers(&self) -> &[Arc<Value>] {
+    pub(crate) fn managers(&self) -> &[Arc<Entry>] {
         &self.managers
     }
 
-    pub(crate) fn set_managers(&mut self, managers: Vec<Arc<Value>>) {
+    pub(crate) fn set_managers(&mut self, managers: Vec<Arc<Entry>>) {
         self.managers = managers;
     }
 
@@ -66,7 +67,7 @@ impl Object {
     pub(crate) fn whole(&self) -> Value {
         let mut value = (*self.value).clone();
         if !self.managers.is_empty() {
-            let entries = self.managers.iter().map(|entry| (**entry).clone()).collect();
+            let entries = self.managers.iter().map(|entry| entry.write()).collect();
             meta_mut(&mut value).insert(FIELD.to_owned(), Value::Array(entries));
         }
         value
@@ -121,7 +122,7 @@ impl Serialize for Shown<'_> {
 /// Metadata with the managers in their place among the other fields.
 struct Metadata<'a> {
     value: &'a Value,
-    managers: &'a [Arc<Value>],
+    managers: &'a [Arc<Entry>],
 }
 
 impl Metadata<'_> {
@@ -147,7 +148,7 @@ impl Serialize for Metadata<'_> {
     }
 }
 
-struct Entries<'a>(&'a [Arc<Value>]);
+struct Entries<'a>(&'a [Arc<Entry>]);
 
 impl Serialize for Entries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -163,7 +164,9 @@ mod tests {
 
     fn managed(metadata: Value) -> Object {
         let mut object = Object::from(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}));
-        object.set_managers(vec![Arc::new(json!({"manager": "one", "fieldsV1": {"f:spec": {}}}))]);
+        object.set_managers(vec![Arc::new(Entry::read(
+            json!({"apiVersion": "v1", "manager": "one", "fieldsV1": {"f:spec": {}}}),
+        ))]);
         object
     }
 

@@ -4,17 +4,20 @@
 //! forgotten. An object whose list is empty is not tracked any more, which is how clients get rid of it.
 
 mod compare;
+mod entry;
 mod set;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::object::{meta_mut, same_but_for, text};
 use crate::registry::Resource;
 use crate::stored::Object;
 use crate::verbs::Caller;
 use set::FieldSet;
+
+pub(crate) use entry::Entry;
 
 /// Fields of metadata that the server itself keeps.
 const KEPT_BY_SERVER: [&str; 8] = [
@@ -69,8 +72,8 @@ pub(crate) fn update(
 ) {
     let Sent { entries: sent, chosen } = sent;
     let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
-    let entries: Vec<Arc<Value>> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
-        Some(entries) => entries.into_iter().map(Arc::new).collect(),
+    let entries: Vec<Arc<Entry>> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
+        Some(entries) => entries.into_iter().map(|entry| Arc::new(Entry::read(entry))).collect(),
         None if is_reset => Vec::new(),
         None => old.map(|old| old.managers().to_vec()).unwrap_or_default(),
     };
@@ -92,7 +95,7 @@ pub(crate) fn update(
 }
 
 /// Of entries that differ in nothing but their fields and times only the last counts.
-fn forget_repeated(entries: &mut Vec<Arc<Value>>) {
+fn forget_repeated(entries: &mut Vec<Arc<Entry>>) {
     let mut index = 0;
     while index < entries.len() {
         if entries[index + 1..].iter().any(|later| is_same_manager(&entries[index], later)) {
@@ -103,8 +106,8 @@ fn forget_repeated(entries: &mut Vec<Arc<Value>>) {
     }
 }
 
-fn is_same_manager(one: &Value, other: &Value) -> bool {
-    ["manager", "operation", "apiVersion", "subresource"].iter().all(|f| text(one, &[f]) == text(other, &[f]))
+fn is_same_manager(one: &Entry, other: &Entry) -> bool {
+    ["manager", "operation", "apiVersion", "subresource"].iter().all(|field| one.text(field) == other.text(field))
 }
 
 /// The same for a write to the scale subresource: `path` is the number in the object, and `changed` whether it is
@@ -117,25 +120,21 @@ pub(crate) fn update_scale(
     changed: Option<i64>,
     caller: &Caller,
 ) {
-    let mut number = FieldSet { member: true, ..FieldSet::default() };
-    for field in path.iter().rev() {
-        number = FieldSet { member: false, below: [(format!("f:{field}"), number)].into() };
-    }
+    let number = FieldSet::at(path);
     let version = resource.api_version();
     let mut owners = Vec::new();
     let mut kept = Vec::new();
     let mut entries = object.managers().to_vec();
     forget_repeated(&mut entries);
     for entry in entries {
-        let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
-        if !number.meets(written) {
-            kept.extend(FieldSet::names_any(written).then_some(entry));
+        if !number.meets(&entry.fields) {
+            kept.extend((!entry.fields.is_empty()).then_some(entry));
             continue;
         }
-        owners.push((text(&entry, &["manager"]).to_owned(), text(&entry, &["subresource"]).to_owned()));
-        let mut fields = FieldSet::read(written);
+        owners.push((entry.text("manager").to_owned(), entry.text("subresource").to_owned()));
+        let mut fields = entry.fields.clone();
         fields.remove(&number);
-        kept.extend(finish(&entry, &fields, None));
+        kept.extend(entry.with(fields, None));
     }
     match changed {
         None => {}
@@ -145,12 +144,10 @@ pub(crate) fn update_scale(
         Some(_) if owners.is_empty() => {}
         Some(_) => owners = vec![(caller.manager.clone(), "scale".to_owned())],
     }
-    let mut written: Vec<Arc<Value>> = Vec::new();
+    let mut written: Vec<Arc<Entry>> = Vec::new();
     for (manager, subresource) in owners {
         let owner = Caller { manager, ..caller.clone() };
-        let mut entry = new_entry(&version, &owner, &subresource);
-        crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
-        written.push(Arc::new(entry));
+        written.extend(Entry::new(&version, &owner, &subresource).with(number.clone(), None));
     }
     written.extend(kept);
     object.set_managers(written);
@@ -167,86 +164,62 @@ fn is_one_empty(entries: &[Value]) -> bool {
 
 fn join(
     resource: &Resource,
-    mut entries: Vec<Arc<Value>>,
+    mut entries: Vec<Arc<Entry>>,
     changes: compare::Changes,
     caller: &Caller,
     subresource: &str,
     now: &str,
-) -> Vec<Arc<Value>> {
+) -> Vec<Arc<Entry>> {
     let version = resource.api_version();
-    let is_mine = |entry: &Arc<Value>| {
-        text(entry, &["manager"]) == caller.manager
-            && text(entry, &["operation"]) == "Update"
-            && text(entry, &["subresource"]) == subresource
-            && text(entry, &["apiVersion"]) == version
+    let is_mine = |entry: &Arc<Entry>| {
+        entry.text("manager") == caller.manager
+            && entry.text("operation") == "Update"
+            && entry.text("subresource") == subresource
+            && entry.text("apiVersion") == version
     };
     forget_repeated(&mut entries);
     let mine = entries.iter().position(is_mine).map(|index| entries.remove(index));
-    let mut joined: Vec<Arc<Value>> =
+    let mut joined: Vec<Arc<Entry>> =
         entries.into_iter().filter_map(|entry| take_from(entry, &[&changes.removed, &changes.set], now)).collect();
-    joined.extend(give(mine.unwrap_or_else(|| new_entry(&version, caller, subresource).into()), changes, now));
+    joined.extend(give(mine.unwrap_or_else(|| Entry::new(&version, caller, subresource).into()), changes, now));
     joined
 }
 
-/// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, so what does not
-/// change is told from the list as it is written, without reading it into sets.
-fn take_from(entry: Arc<Value>, taken: &[&FieldSet], now: &str) -> Option<Arc<Value>> {
-    let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
-    if !taken.iter().any(|taken| taken.meets(written)) {
-        return FieldSet::names_any(written).then_some(entry);
+/// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, and the others stay the
+/// same entries.
+fn take_from(entry: Arc<Entry>, taken: &[&FieldSet], now: &str) -> Option<Arc<Entry>> {
+    if !taken.iter().any(|taken| taken.meets(&entry.fields)) {
+        return (!entry.fields.is_empty()).then_some(entry);
     }
-    let mut fields = FieldSet::read(written);
+    let mut fields = entry.fields.clone();
     taken.iter().for_each(|taken| fields.remove(taken));
-    finish(&entry, &fields, Some(now))
+    entry.with(fields, Some(now))
 }
 
 /// Gives the writer what it has set; none if that leaves it without fields.
-fn give(entry: Arc<Value>, changes: compare::Changes, now: &str) -> Option<Arc<Value>> {
+fn give(entry: Arc<Entry>, changes: compare::Changes, now: &str) -> Option<Arc<Entry>> {
     let compare::Changes { mut set, removed } = changes;
     forget_kept(&mut set);
-    let Some(written) = entry.get("fieldsV1") else { return finish(&entry, &set, Some(now)) };
-    if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
-        return FieldSet::names_any(written).then_some(entry);
+    if entry.fields.is_empty() {
+        return entry.with(set, Some(now));
     }
-    let mut fields = FieldSet::read(written);
+    if !removed.meets(&entry.fields) && set.is_within(&entry.fields) && !holds_kept(&entry.fields) {
+        return Some(entry);
+    }
+    let mut fields = entry.fields.clone();
     fields.remove(&removed);
     fields.add(&set);
     forget_kept(&mut fields);
-    finish(&entry, &fields, Some(now))
-}
-
-fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Value {
-    let mut written = json!({"operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1"});
-    if !caller.manager.is_empty() {
-        written["manager"] = json!(caller.manager);
-    }
-    if !subresource.is_empty() {
-        written["subresource"] = json!(subresource);
-    }
-    written
-}
-
-/// An entry with other fields and, unless it has none, another time; nothing if no fields are left.
-fn finish(entry: &Value, fields: &FieldSet, now: Option<&str>) -> Option<Arc<Value>> {
-    if fields.is_empty() {
-        return None;
-    }
-    let others = entry.as_object().into_iter().flatten().filter(|(key, _)| *key != "fieldsV1");
-    let mut map: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
-    map.insert("fieldsV1".to_owned(), fields.write());
-    if let Some(now) = now {
-        map.insert("time".to_owned(), json!(now));
-    }
-    Some(Arc::new(Value::Object(map)))
+    entry.with(fields, Some(now))
 }
 
 /// Whether a manager has fields that belong to nobody.
-fn holds_kept(written: &Value) -> bool {
-    let metadata = written.get("f:metadata");
-    written.get("f:apiVersion").is_some()
-        || written.get("f:kind").is_some()
-        || metadata.is_some_and(|fields| {
-            FieldSet::is_member(fields) || KEPT_BY_SERVER.iter().any(|step| fields.get(step).is_some())
+fn holds_kept(fields: &FieldSet) -> bool {
+    let has = |step: &str| fields.below.get(step).is_some();
+    has("f:apiVersion")
+        || has("f:kind")
+        || fields.below.get("f:metadata").is_some_and(|metadata| {
+            metadata.member || KEPT_BY_SERVER.iter().any(|step| metadata.below.get(step).is_some())
         })
 }
 
@@ -261,7 +234,7 @@ fn forget_kept(fields: &mut FieldSet) {
             metadata.below.remove(step);
         }
     }
-    fields.below.retain(|_, set| !set.is_empty());
+    fields.below.forget_empty();
 }
 
 /// Whether two states of an object are the same but for their versions and the times of their managers.
@@ -273,24 +246,17 @@ pub(crate) fn is_same(one: &Object, other: &Object) -> bool {
             (Some(one), Some(other)) => same_but_for(one, other, |key| key == "resourceVersion"),
             (one, other) => one == other,
         }
-        && (one.managers() == other.managers() || managers(one) == managers(other))
+        && are_same(one.managers(), other.managers())
 }
 
-/// The managers without their times, in an order that does not depend on who wrote last.
-fn managers(object: &Object) -> Vec<String> {
-    let mut bare: Vec<String> = object
-        .managers()
-        .iter()
-        .map(|entry| {
-            let mut entry = Value::clone(entry);
-            if let Some(fields) = entry.as_object_mut() {
-                fields.remove("time");
-            }
-            entry.to_string()
-        })
-        .collect();
-    bare.sort();
-    bare
+/// Whether two lists hold the same managers but for their times and their order, which depends on who wrote last.
+fn are_same(one: &[Arc<Entry>], other: &[Arc<Entry>]) -> bool {
+    let is_in = |entry: &Arc<Entry>, list: &[Arc<Entry>]| {
+        list.iter().any(|found| Arc::ptr_eq(found, entry)) || list.iter().any(|found| found.is_like(entry))
+    };
+    one.len() == other.len()
+        && one.iter().all(|entry| is_in(entry, other))
+        && other.iter().all(|entry| is_in(entry, one))
 }
 
 #[cfg(test)]
@@ -311,7 +277,7 @@ mod tests {
 
     fn managers(object: &Object) -> Vec<(&str, String)> {
         let entries = object.managers().iter();
-        entries.map(|e| (text(e, &["manager"]), e["fieldsV1"].to_string())).collect()
+        entries.map(|e| (e.text("manager"), e.fields.write().to_string())).collect()
     }
 
     #[test]

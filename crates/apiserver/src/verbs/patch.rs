@@ -158,7 +158,7 @@ pub(crate) fn patch(
     let mut object = apply(form.may_reach_managers(&patch.value))?;
     // Patched again only if somebody must be shown the result, which decoding has changed by then.
     let patched = || apply(true).unwrap_or_default();
-    decode_patched(state, &resource, form, &patch, &mut object, &patched, caller)?;
+    decode_patched(state, &resource, form, &patch, (&existing, &mut object), &patched, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
     let stored = replace(state, &resource, &key, &existing, object.into(), &target.subresource, caller)?;
@@ -181,7 +181,7 @@ fn decode_patched(
     resource: &Resource,
     form: Form,
     patch: &Document,
-    object: &mut Value,
+    (stored, object): (&Value, &mut Value),
     patched: &dyn Fn() -> Value,
     caller: &Caller,
 ) -> Result<(), StatusError> {
@@ -193,9 +193,9 @@ fn decode_patched(
     };
     let mut problems = duplicates(patch);
     if form == Form::Strategic {
-        let unknown = crate::typed::convert(resource, object).map_err(refuse)?;
+        let unknown = crate::typed::convert(resource, object, stored).map_err(refuse)?;
         problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
     }
-    problems.extend(decode(state, resource, object).map_err(refuse)?);
+    problems.extend(decode(state, resource, object, Some(stored)).map_err(refuse)?);
     caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)
 }
