@@ -95,7 +95,10 @@ pub(crate) struct Store {
     uids: BTreeMap<String, Key>,
     dependents: BTreeMap<String, BTreeSet<Key>>,
     touched: VecDeque<Change>,
-    announce: Arc<Notify>,
+    /// By resource: who waits for its changes.
+    announce: BTreeMap<String, Arc<Notify>>,
+    /// By resource: the latest of its changes that is forgotten.
+    forgotten: BTreeMap<String, u64>,
 }
 
 impl Store {
@@ -109,7 +112,8 @@ impl Store {
             uids: BTreeMap::new(),
             dependents: BTreeMap::new(),
             touched: VecDeque::new(),
-            announce: Arc::default(),
+            announce: BTreeMap::new(),
+            forgotten: BTreeMap::new(),
         }
     }
 
@@ -117,12 +121,24 @@ impl Store {
         self.revision
     }
 
-    /// Tells when the revision moves.
+    /// Tells when something of a resource changes. Others sleep on: there are dozens of watches, and most changes concern
+    /// two or three of them.
     ///
     /// Not tokio's `watch` channel: that wakes its receivers in an order of its own choosing, which differs from run
     /// to run. This wakes them in the order they began to wait.
-    pub(crate) fn subscribe(&self) -> Arc<Notify> {
-        Arc::clone(&self.announce)
+    pub(crate) fn subscribe(&mut self, resource: &str) -> Arc<Notify> {
+        Arc::clone(self.announce.entry(resource.to_owned()).or_default())
+    }
+
+    /// Whether a watch that has seen all changes of a resource up to a revision has missed one that is forgotten. It may
+    /// have slept through any number of changes of others.
+    pub(crate) fn has_missed(&self, resource: &str, seen: u64) -> bool {
+        self.forgotten.get(resource).is_some_and(|latest| *latest > seen)
+    }
+
+    /// Whether changes after a revision are forgotten.
+    pub(crate) fn is_compacted(&self, revision: u64) -> bool {
+        revision < self.compacted
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Object> {
@@ -177,15 +193,12 @@ impl Store {
         Ok(objects)
     }
 
-    /// The first change after a revision that concerns a prefix, and how far the search went.
-    pub(crate) fn next_change(&self, prefix: &str, after: u64) -> Result<(Option<Change>, u64), Compacted> {
-        if after < self.compacted {
-            return Err(Compacted);
-        }
+    /// The first change that is known after a revision and concerns a prefix, and how far the search went.
+    pub(crate) fn next_change(&self, prefix: &str, after: u64) -> (Option<Change>, u64) {
         let start = self.log.partition_point(|change| change.revision <= after);
         let found = self.log.range(start..).find(|change| change.key.0.starts_with(prefix)).cloned();
         let reached = found.as_ref().map_or(self.revision, |change| change.revision);
-        Ok((found, reached))
+        (found, reached)
     }
 
     /// Changes after a revision, oldest first, as far as they are still known.
@@ -255,7 +268,7 @@ impl Store {
     pub(crate) fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
         while self.log.front().is_some_and(|change| change.revision <= revision) {
-            self.log.pop_front();
+            self.forget_oldest();
         }
         self.compacted = self.compacted.max(revision);
     }
@@ -266,6 +279,9 @@ impl Store {
     }
 
     fn record(&mut self, change: Change) {
+        if let Some(waiting) = self.announce.get(change.key.resource()) {
+            waiting.notify_waiters();
+        }
         self.touched.push_back(change.clone());
         self.log.push_back(change);
         // Older texts would double what the log weighs.
@@ -274,11 +290,17 @@ impl Store {
             change.text = Text::default();
         }
         while self.log.len() > self.log_limit {
-            if let Some(oldest) = self.log.pop_front() {
-                self.compacted = oldest.revision;
-            }
+            self.forget_oldest();
         }
-        self.announce.notify_waiters();
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some(Change { revision, key, .. }) = self.log.pop_front() else { return };
+        self.compacted = revision;
+        match self.forgotten.get_mut(key.resource()) {
+            Some(latest) => *latest = revision,
+            None => drop(self.forgotten.insert(key.resource().to_owned(), revision)),
+        }
     }
 
     fn index(&mut self, key: &Key, object: &Value) {
@@ -349,10 +371,26 @@ mod tests {
         }
         let newest = store.revision();
 
-        assert_eq!(store.next_change("pods/", newest - 3).unwrap_err(), Compacted);
-        let (change, reached) = store.next_change("pods/", newest - 2).unwrap();
+        assert!(store.is_compacted(newest - 3));
+        assert!(!store.is_compacted(newest - 2));
+        let (change, reached) = store.next_change("pods/", newest - 2);
         assert_eq!(change.map(|c| c.revision), Some(newest - 1));
         assert_eq!(reached, newest - 1);
+    }
+
+    #[test]
+    fn who_has_seen_all_of_a_resource_misses_nothing_when_others_are_forgotten() {
+        let mut store = Store::new(2);
+        store.put(&Key::new("nodes", "", "a"), object("a", "1"));
+        let seen = store.revision();
+        for i in 0..5 {
+            store.put(&Key::new("pods", "n", "a"), object("a", &i.to_string()));
+        }
+
+        assert!(store.is_compacted(seen));
+        assert!(!store.has_missed("nodes", seen));
+        assert!(store.has_missed("nodes", seen - 1));
+        assert!(store.has_missed("pods", seen));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl View {
     /// Whether an object goes out as it is stored: custom objects do unless another version is asked for than the one
     /// they were written in.
     pub(crate) fn is_plain(self, resource: &Resource, object: &Value) -> bool {
-        !self.only_metadata && (resource.custom.is_none() || text(object, &["apiVersion"]) == resource.api_version())
+        !self.only_metadata && (resource.custom.is_none() || resource.is_version(text(object, &["apiVersion"])))
     }
 
     /// An object in this form; `version` is the one of the resource.

@@ -39,6 +39,8 @@ pub(crate) struct Watch {
     prefix: String,
     selection: Selection,
     cursor: u64,
+    /// Whether everything up to the cursor was looked at, rather than asked to be left out.
+    follows: bool,
     initial: VecDeque<Event>,
     held_back: Vec<(Instant, Event)>,
     changed: Arc<Notify>,
@@ -70,7 +72,7 @@ impl Watch {
     /// Reads the options and takes the initial state; the answer has not begun yet, so errors are plain answers.
     pub(crate) fn open(
         shared: &Arc<Shared>,
-        state: &State,
+        state: &mut State,
         number: u64,
         target: &Target,
         view: View,
@@ -95,9 +97,10 @@ impl Watch {
             prefix: prefix(&target.resource.id, target.scope()),
             selection,
             cursor: state.store.revision(),
+            follows: false,
             initial: VecDeque::new(),
             held_back: Vec::new(),
-            changed: state.store.subscribe(),
+            changed: state.store.subscribe(&target.resource.id),
             bookmark_at: query.flag("allowWatchBookmarks").then(|| now + BOOKMARK_PERIOD),
             ends_at: now + timeout,
             ended: false,
@@ -187,7 +190,7 @@ impl Watch {
         let mut changed = pin!(changed.notified());
         // Waits from here on; a change since the log was last read must not be slept through.
         changed.as_mut().enable();
-        if self.shared.lock().store.revision() > self.cursor {
+        if let (Some(_), _) = self.shared.lock().store.next_change(&self.prefix, self.cursor) {
             return None;
         }
         tokio::select! {
@@ -201,6 +204,10 @@ impl Watch {
                 }
                 if self.bookmark_at.is_some_and(|at| now >= at) {
                     self.bookmark_at = Some(now + BOOKMARK_PERIOD);
+                    // What others wrote meanwhile was slept through; the bookmark covers it.
+                    if let (None, reached) = self.shared.lock().store.next_change(&self.prefix, self.cursor) {
+                        self.cursor = reached;
+                    }
                     return Some(self.bookmark(None));
                 }
                 None
@@ -222,10 +229,18 @@ impl Watch {
         }
         let shared = Arc::clone(&self.shared);
         let state = shared.lock();
+        let store = &state.store;
+        let is_late = match self.follows {
+            true => store.has_missed(&self.resource.id, self.cursor),
+            false => store.is_compacted(self.cursor),
+        };
+        if is_late {
+            let text = format!("too old resource version: {} ({})", self.cursor, store.revision());
+            return Err(StatusError::expired(text));
+        }
+        self.follows = true;
         loop {
-            let (found, reached) = state.store.next_change(&self.prefix, self.cursor).map_err(|_| {
-                StatusError::expired(format!("too old resource version: {} ({})", self.cursor, state.store.revision()))
-            })?;
+            let (found, reached) = store.next_change(&self.prefix, self.cursor);
             self.cursor = reached;
             let Some(change) = found else { return Ok(None) };
             if let Some(event) = self.event_of(&change) {

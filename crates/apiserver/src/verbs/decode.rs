@@ -11,6 +11,7 @@ use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
 use crate::status::StatusError;
+use crate::store::Key;
 use crate::typed;
 
 /// Reads the body of a create or an update.
@@ -39,7 +40,9 @@ pub(crate) fn read_body(
         let wanted = &resource.kind;
         StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {wanted}: {why}"))
     };
-    problems.extend(decode(state, resource, &mut object, None).map_err(refuse)?);
+    let key = Key::new(&resource.id, &target.namespace, &target.name);
+    let stored = state.store.get(&key).map(|stored| &**stored);
+    problems.extend(decode(state, resource, &mut object, stored).map_err(refuse)?);
     caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)?;
     let given = text(&object, &["apiVersion"]);
     if given != resource.api_version() {
