@@ -20,7 +20,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// An entry that a client sent, read as its type before it comes here.
-    pub(super) fn read(sent: Value) -> Self {
+    pub(crate) fn read(sent: Value) -> Self {
         let mut head = match sent {
             Value::Object(head) => head,
             _ => Map::new(),

@@ -261,6 +261,8 @@ fn are_same(one: &[Arc<Entry>], other: &[Arc<Entry>]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::body::Strictness;
     use crate::registry::Registry;
