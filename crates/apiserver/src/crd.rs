@@ -1,13 +1,16 @@
 //! Custom resource definitions: what they add to the registry, and the conditions they get.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::{Value, json};
-use tidegate_structural::Schema;
+use tidegate_structural::{Schema, SchemaError};
 
 use crate::object::{at, child_mut, finalizers, is_terminating, list, map_mut, name, set_finalizers, text};
 use crate::registry::{Custom, Registry, Resource, ScalePaths};
 use crate::state::State;
 use crate::status::Cause;
 use crate::store::Key;
+use crate::stored::Object;
 use crate::verbs::delete::remove;
 use crate::verbs::options::DeleteOptions;
 
@@ -69,7 +72,7 @@ pub(crate) fn problems(definition: &Value) -> Vec<Cause> {
         match at(version, &["schema", "openAPIV3Schema"]) {
             None => causes.push(Cause::required(field, "schemas are required")),
             Some(schema) => {
-                if let Err(error) = Schema::read(schema) {
+                if let Err(error) = read_schema(schema) {
                     let place = if error.path.is_empty() { field } else { format!("{field}.{}", error.path) };
                     let reason = "FieldValueInvalid".to_owned();
                     causes.push(Cause { reason, message: error.problem, field: place });
@@ -78,6 +81,25 @@ pub(crate) fn problems(definition: &Value) -> Vec<Cause> {
         }
     }
     causes
+}
+
+/// How many schemas are remembered.
+const SCHEMAS: usize = 32;
+
+/// Reads a schema, or finds it among those that were read before: a definition is looked at several times, and every
+/// server of a process gets the same ones.
+fn read_schema(schema: &Value) -> Result<Schema, SchemaError> {
+    static READ: Mutex<Vec<(Value, Schema)>> = Mutex::new(Vec::new());
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, found)) = known.iter().find(|(text, _)| text == schema) {
+        return Ok(found.clone());
+    }
+    let read = Schema::read(schema)?;
+    if known.len() >= SCHEMAS {
+        known.remove(0);
+    }
+    known.push((schema.clone(), read.clone()));
+    Ok(read)
 }
 
 /// Puts the served versions of a definition into the registry, in place of what it had there.
@@ -98,7 +120,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         found.filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let group = text(definition, &["spec", "group"]).to_owned();
-    let schema = at(version, &["schema", "openAPIV3Schema"]).and_then(|s| Schema::read(s).ok());
+    let schema = at(version, &["schema", "openAPIV3Schema"]).and_then(|s| read_schema(s).ok());
     let fields = list(version, &["selectableFields"]).iter();
     Resource {
         id: format!("{}.{group}", names("plural")),
@@ -145,9 +167,9 @@ pub(crate) fn follow(state: &mut State, key: &Key) {
         return;
     }
     register(&mut state.registry, &definition);
-    let mut established = (*definition).clone();
+    let mut established = definition.clone();
     establish(&mut established, &state.now());
-    if established != *definition {
+    if *established != *definition {
         state.store.put(key, established);
     }
 }
@@ -193,7 +215,7 @@ pub(crate) fn mark_terminating(definition: &mut Value, now: &str) {
 }
 
 /// Deletes the objects of a definition; the definition goes when they are gone.
-fn clear(state: &mut State, key: &Key, definition: &Value) {
+fn clear(state: &mut State, key: &Key, definition: &Object) {
     let id = name(definition).to_owned();
     let keys: Vec<Key> = state.store.list(&id, None).map(|(k, _)| k.clone()).collect();
     if let Some(resource) = state.registry.by_id(&id) {

@@ -61,7 +61,7 @@ pub struct Delivery<'a> {
     pub resource: &'a str,
     /// `ADDED`, `MODIFIED`, `DELETED` or `BOOKMARK`.
     pub kind: &'a str,
-    /// The object.
+    /// The object, without `managedFields`.
     pub object: &'a Value,
     /// Which watch this is: they are numbered as they are opened.
     pub watch: u64,

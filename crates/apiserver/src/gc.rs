@@ -2,7 +2,6 @@
 //! namespaces, and the life of custom resource definitions. Done at once and in order, so that runs repeat.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -79,7 +78,7 @@ fn look_at(state: &mut State, key: &Key) {
 }
 
 /// Takes the owner out of its dependents, then lets it go.
-fn orphan(state: &mut State, key: &Key, owner: &Arc<Value>) {
+fn orphan(state: &mut State, key: &Key, owner: &Value) {
     for dependent in state.store.dependents(uid(owner)) {
         drop_owners(state, &dependent, &BTreeSet::from([uid(owner).to_owned()]));
     }
@@ -87,7 +86,7 @@ fn orphan(state: &mut State, key: &Key, owner: &Arc<Value>) {
 }
 
 /// Deletes the dependents; the owner goes when none that blocks it is left.
-fn foreground(state: &mut State, key: &Key, owner: &Arc<Value>) {
+fn foreground(state: &mut State, key: &Key, owner: &Value) {
     let dependents = state.store.dependents(uid(owner));
     for dependent in &dependents {
         let Some(object) = state.store.get(dependent).cloned() else { continue };
@@ -116,7 +115,7 @@ struct Owners {
 }
 
 /// Deletes an object whose owners are all gone or waiting for it; forgets those among several that are.
-fn check_owners(state: &mut State, key: &Key, object: &Arc<Value>) {
+fn check_owners(state: &mut State, key: &Key, object: &Value) {
     let references = list(object, &["metadata", "ownerReferences"]);
     if references.is_empty() {
         return;
@@ -172,7 +171,7 @@ fn sort_owners(state: &State, object: &Value, references: &[Value]) -> Owners {
 
 fn drop_owners(state: &mut State, key: &Key, uids: &BTreeSet<String>) {
     let Some(object) = state.store.get(key) else { return };
-    let mut object = (**object).clone();
+    let mut object = object.clone();
     let left: Vec<Value> = list(&object, &["metadata", "ownerReferences"])
         .iter()
         .filter(|o| !uids.contains(text(o, &["uid"])))
@@ -185,7 +184,7 @@ fn drop_owners(state: &mut State, key: &Key, uids: &BTreeSet<String>) {
 
 fn drop_finalizer(state: &mut State, key: &Key, finalizer: &str) {
     let Some(object) = state.store.get(key) else { return };
-    let mut object = (**object).clone();
+    let mut object = object.clone();
     let left: Vec<String> = finalizers(&object).into_iter().filter(|f| *f != finalizer).map(str::to_owned).collect();
     set_finalizers(&mut object, &left);
     let finished = state.registry.by_id(key.resource()).is_none_or(|resource| is_finished(&resource, &object));
@@ -215,12 +214,12 @@ fn empty_namespace(state: &mut State, place: &str) {
     if !state.store.in_namespace(place).is_empty() {
         return;
     }
-    let mut last = (*found).clone();
+    let mut last = found.clone();
     crate::object::child_mut(&mut last, &["spec"]).remove("finalizers");
     debug_assert_eq!(name(&last), place);
     if finalizers(&last).is_empty() {
         state.store.remove(&key, Some(last));
-    } else if last != *found {
+    } else if *last != *found {
         state.store.put(&key, last);
     }
 }

@@ -1,5 +1,6 @@
 //! JSON as Go reads it: the texts of its syntax errors, and the names of fields that come twice.
 
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// How deep values may be nested: what recursion over them survives.
@@ -142,11 +143,17 @@ impl Reader<'_> {
             self.skip_space();
             let known = self.duplicates.len();
             let value = self.below()?;
-            if map.contains_key(&key) {
-                self.duplicates.push(String::new());
+            match map.entry(key) {
+                Entry::Vacant(place) => {
+                    self.prefix(known, || format!(".{}", place.key()));
+                    place.insert(value);
+                }
+                Entry::Occupied(mut place) => {
+                    self.duplicates.push(String::new());
+                    self.prefix(known, || format!(".{}", place.key()));
+                    place.insert(value);
+                }
             }
-            self.prefix(known, || format!(".{key}"));
-            map.insert(key, value);
             self.skip_space();
             match self.take()? {
                 b',' => {}

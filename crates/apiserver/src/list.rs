@@ -1,16 +1,18 @@
 //! Lists: selectors, consistent pages, and the rules of `resourceVersion` and `resourceVersionMatch`.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::encoding::{base64, from_base64};
 use crate::fields::FieldSelector;
+use crate::registry::Resource;
 use crate::request::{Query, Target};
 use crate::selector::LabelSelector;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
-use crate::store::Key;
+use crate::store::{Key, write_shown};
+use crate::stored::{Object, Shown};
+use crate::view::View;
 
 /// Which objects of a resource are wanted.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ impl Selection {
 /// A page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) items: Vec<Arc<Value>>,
+    pub(crate) items: Vec<Object>,
     revision: u64,
     next: Option<String>,
     remaining: Option<usize>,
@@ -77,7 +79,7 @@ pub(crate) fn list(state: &State, target: &Target, lag: u64) -> Result<Page, Sta
 
 /// Takes a page. Whether there are more is told without looking whether they would be selected.
 fn cut(
-    found: impl Iterator<Item = (Key, Arc<Value>)>,
+    found: impl Iterator<Item = (Key, Object)>,
     selection: &Selection,
     limit: usize,
     revision: u64,
@@ -209,9 +211,20 @@ fn read_token(text: &str) -> Result<(u64, String), StatusError> {
     Ok((revision, start.to_owned()))
 }
 
+/// A list as it is written: fields in the order of their names.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListText<'a> {
+    api_version: &'a str,
+    items: Option<Vec<Shown<'a>>>,
+    kind: &'a str,
+    metadata: Value,
+}
+
 impl Page {
-    /// The list object; `shape` turns an item into what the client asked for.
-    pub(crate) fn into_value(self, kind: &str, api_version: &str, shape: impl Fn(&Value) -> Value) -> Value {
+    /// The text of the list in the form that the client asked for.
+    pub(crate) fn write(self, resource: &Resource, view: View) -> Bytes {
+        let (kind, api_version) = view.list_type(resource);
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
         if let Some(next) = self.next {
             metadata["continue"] = json!(next);
@@ -219,7 +232,14 @@ impl Page {
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = json!(remaining);
         }
-        let items: Vec<Value> = self.items.iter().map(|item| shape(item)).collect();
-        json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items})
+        // Lists of custom resources are encoded without types, so an empty token is spelt out.
+        if !view.only_metadata && resource.custom.is_some() && metadata.get("continue").is_none() {
+            metadata["continue"] = json!("");
+        }
+        let version = resource.api_version();
+        let items = self.items.iter().map(|item| view.item(resource, &version, item)).collect();
+        // An empty list of metadata is no list.
+        let items = Some(items).filter(|_| !view.only_metadata || !self.items.is_empty());
+        write_shown(&ListText { api_version: &api_version, items, kind: &kind, metadata })
     }
 }

@@ -19,9 +19,9 @@ pub struct Written<'a> {
     pub name: &'a str,
     /// The version of the write.
     pub revision: u64,
-    /// What was there before.
+    /// What was there before, without `managedFields`.
     pub old: Option<&'a Arc<Value>>,
-    /// What is there now; of a removal the last state.
+    /// What is there now, without `managedFields`; of a removal the last state.
     pub new: &'a Arc<Value>,
     /// Whether the object is gone.
     pub removed: bool,

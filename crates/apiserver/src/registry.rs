@@ -72,6 +72,14 @@ impl Resource {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// Whether a text is the version of the resource with its group.
+    pub(crate) fn is_version(&self, text: &str) -> bool {
+        match text.rsplit_once('/') {
+            Some((group, version)) => !group.is_empty() && group == self.group && version == self.version,
+            None => self.group.is_empty() && text == self.version,
+        }
+    }
+
     /// Where the real server keeps objects of the resource, as its errors tell.
     pub(crate) fn storage_path(&self) -> String {
         match self.id.as_str() {

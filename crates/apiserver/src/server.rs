@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, Limited};
-use serde_json::Value;
 use tidegate_clock::Clock;
 
 use crate::answer::{self, Body};
@@ -19,6 +18,7 @@ use crate::observer::{NoObserver, Observer, Written};
 use crate::request::{Query, Target, Verb, segments, target};
 use crate::state::State;
 use crate::status::StatusError;
+use crate::stored::Object;
 use crate::verbs::options::{DeleteOptions, caller};
 use crate::verbs::patch::Form;
 use crate::verbs::{Outcome, action, create, decode, delete, not_found, patch, scale, update};
@@ -190,8 +190,8 @@ impl ApiServer {
                 namespace: change.key.namespace(),
                 name: change.key.name(),
                 revision: change.revision,
-                old: change.old.as_ref(),
-                new: &change.new,
+                old: change.old.as_ref().map(Object::shared),
+                new: change.new.shared(),
                 removed: change.removed,
             });
         }
@@ -214,7 +214,7 @@ impl ApiServer {
         target: &Target,
         call: &Call<'_>,
     ) -> Result<Response<Body>, StatusError> {
-        let view = View::read(&parts.headers);
+        let view = View::read(parts);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
             let lag = self.lag(call, target);
@@ -230,26 +230,18 @@ impl ApiServer {
                 gc::collect(state);
                 page
             };
-            let (kind, version) = view.list_type(&target.resource);
-            let is_empty = page.items.is_empty();
-            let mut value = page.into_value(&kind, &version, |item| view.item(&target.resource, item));
-            if is_empty && view == View::Metadata {
-                value["items"] = Value::Null;
-            }
-            // Lists of custom resources are encoded without types, so an empty token is spelt out.
-            if view == View::Whole && target.resource.custom.is_some() && value["metadata"].get("continue").is_none() {
-                value["metadata"]["continue"] = Value::from("");
-            }
-            return Ok(answer::json(200, &value));
+            return Ok(answer::whole(200, "application/json", page.write(&target.resource, view)));
         }
         let before = state.store.revision();
         let outcome = act(state, parts, body, target)?;
         gc::collect(state);
         Ok(match outcome {
             Outcome::Object(code, object) if view.is_plain(&target.resource, &object) => {
-                answer::whole(code, "application/json", state.store.text(&object, before))
+                answer::whole(code, "application/json", state.store.text(&object, before, view.managers))
             }
-            Outcome::Object(code, object) => answer::json(code, &view.shape(&target.resource, &object)),
+            Outcome::Object(code, object) => {
+                answer::whole(code, "application/json", view.write(&target.resource, &object))
+            }
             Outcome::Other(code, value) => answer::json(code, &value),
         })
     }
@@ -309,7 +301,7 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
         _ => {
             let key = crate::store::Key::new(&target.resource.id, &target.namespace, &target.name);
             let object = state.store.get(&key).ok_or_else(|| not_found(&target.resource, &target.name))?;
-            Ok(Outcome::Object(200, Arc::clone(object)))
+            Ok(Outcome::Object(200, object.clone()))
         }
     }
 }

@@ -40,7 +40,7 @@ impl State {
             if let Some(resource) = state.registry.get("", "v1", "namespaces") {
                 crate::defaults::apply(&mut state, &resource, &mut namespace, None, "");
             }
-            state.store.put(&Key::new("namespaces", "", name), namespace);
+            state.store.put(&Key::new("namespaces", "", name), namespace.into());
         }
         state
     }

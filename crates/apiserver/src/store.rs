@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::object::{list, meta_mut, text, uid};
+use crate::stored::{Form, Object, Shown};
 
 /// `resource/namespace/name`, ordered byte by byte as etcd orders its keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,21 +43,28 @@ impl Key {
 /// How many of the latest changes keep their text. Watchers that keep up, and the writer itself, ask within these.
 const TEXTS_KEPT: usize = 256;
 
-/// The text of an object, written when somebody first wants it and then shared: the writer and every watcher of a
-/// change are sent the same bytes (docs/design/0004-texts-are-written-once.md).
+/// The texts of an object with and without its managers, written when somebody first wants them and then shared: the
+/// writer and every watcher of a change are sent the same bytes (docs/design/0004-texts-are-written-once.md).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Text(Arc<OnceLock<Bytes>>);
+pub(crate) struct Text(Arc<[OnceLock<Bytes>; 2]>);
 
 impl Text {
     /// The text of `object`, which must be the one that this text belongs to.
-    pub(crate) fn of(&self, object: &Value) -> Bytes {
-        self.0.get_or_init(|| write(object)).clone()
+    pub(crate) fn of(&self, object: &Object, managers: bool) -> Bytes {
+        self.0[usize::from(managers)].get_or_init(|| write(object, managers)).clone()
     }
 }
 
-/// An object as text. Writing a parsed value into memory cannot fail.
-pub(crate) fn write(object: &Value) -> Bytes {
-    Bytes::from(serde_json::to_vec(object).unwrap_or_default())
+/// An object as text.
+pub(crate) fn write(object: &Object, managers: bool) -> Bytes {
+    write_shown(&Shown { object, form: Form::Whole, managers })
+}
+
+/// Something as text. Writing a parsed value into memory cannot fail.
+pub(crate) fn write_shown(shown: &impl serde::Serialize) -> Bytes {
+    let mut out = Vec::with_capacity(2048);
+    let _written = serde_json::to_writer(&mut out, shown);
+    Bytes::from(out)
 }
 
 /// One change: what was there before, what is there now.
@@ -64,9 +72,9 @@ pub(crate) fn write(object: &Value) -> Bytes {
 pub(crate) struct Change {
     pub(crate) revision: u64,
     pub(crate) key: Key,
-    pub(crate) old: Option<Arc<Value>>,
+    pub(crate) old: Option<Object>,
     /// The new object; for a removal the last state, with the revision of the removal.
-    pub(crate) new: Arc<Value>,
+    pub(crate) new: Object,
     pub(crate) removed: bool,
     /// The text of the new object.
     pub(crate) text: Text,
@@ -79,7 +87,7 @@ pub(crate) struct Compacted;
 /// The store.
 #[derive(Debug)]
 pub(crate) struct Store {
-    objects: BTreeMap<Key, Arc<Value>>,
+    objects: BTreeMap<Key, Object>,
     log: VecDeque<Change>,
     log_limit: usize,
     revision: u64,
@@ -87,7 +95,10 @@ pub(crate) struct Store {
     uids: BTreeMap<String, Key>,
     dependents: BTreeMap<String, BTreeSet<Key>>,
     touched: VecDeque<Change>,
-    announce: Arc<Notify>,
+    /// By resource: who waits for its changes.
+    announce: BTreeMap<String, Arc<Notify>>,
+    /// By resource: the latest of its changes that is forgotten.
+    forgotten: BTreeMap<String, u64>,
 }
 
 impl Store {
@@ -101,7 +112,8 @@ impl Store {
             uids: BTreeMap::new(),
             dependents: BTreeMap::new(),
             touched: VecDeque::new(),
-            announce: Arc::default(),
+            announce: BTreeMap::new(),
+            forgotten: BTreeMap::new(),
         }
     }
 
@@ -109,15 +121,27 @@ impl Store {
         self.revision
     }
 
-    /// Tells when the revision moves.
+    /// Tells when something of a resource changes. Others sleep on: there are dozens of watches, and most changes concern
+    /// two or three of them.
     ///
     /// Not tokio's `watch` channel: that wakes its receivers in an order of its own choosing, which differs from run
     /// to run. This wakes them in the order they began to wait.
-    pub(crate) fn subscribe(&self) -> Arc<Notify> {
-        Arc::clone(&self.announce)
+    pub(crate) fn subscribe(&mut self, resource: &str) -> Arc<Notify> {
+        Arc::clone(self.announce.entry(resource.to_owned()).or_default())
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
+    /// Whether a watch that has seen all changes of a resource up to a revision has missed one that is forgotten. It may
+    /// have slept through any number of changes of others.
+    pub(crate) fn has_missed(&self, resource: &str, seen: u64) -> bool {
+        self.forgotten.get(resource).is_some_and(|latest| *latest > seen)
+    }
+
+    /// Whether changes after a revision are forgotten.
+    pub(crate) fn is_compacted(&self, revision: u64) -> bool {
+        revision < self.compacted
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Object> {
         self.objects.get(key)
     }
 
@@ -136,7 +160,7 @@ impl Store {
         &'a self,
         resource: &str,
         namespace: Option<&str>,
-    ) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> + use<'a> {
+    ) -> impl Iterator<Item = (&'a Key, &'a Object)> + use<'a> {
         let prefix = prefix(resource, namespace);
         self.objects.range(Key(prefix.clone())..).take_while(move |(key, _)| key.0.starts_with(&prefix))
     }
@@ -152,32 +176,29 @@ impl Store {
         resource: &str,
         namespace: Option<&str>,
         revision: u64,
-    ) -> Result<BTreeMap<Key, Arc<Value>>, Compacted> {
+    ) -> Result<BTreeMap<Key, Object>, Compacted> {
         if revision < self.compacted {
             return Err(Compacted);
         }
         let prefix = prefix(resource, namespace);
-        let mut objects: BTreeMap<Key, Arc<Value>> =
-            self.list(resource, namespace).map(|(k, v)| (k.clone(), Arc::clone(v))).collect();
+        let mut objects: BTreeMap<Key, Object> =
+            self.list(resource, namespace).map(|(k, v)| (k.clone(), v.clone())).collect();
         let newer = self.log.iter().rev().take_while(|change| change.revision > revision);
         for change in newer.filter(|change| change.key.0.starts_with(&prefix)) {
             match &change.old {
-                Some(old) => drop(objects.insert(change.key.clone(), Arc::clone(old))),
+                Some(old) => drop(objects.insert(change.key.clone(), old.clone())),
                 None => drop(objects.remove(&change.key)),
             }
         }
         Ok(objects)
     }
 
-    /// The first change after a revision that concerns a prefix, and how far the search went.
-    pub(crate) fn next_change(&self, prefix: &str, after: u64) -> Result<(Option<Change>, u64), Compacted> {
-        if after < self.compacted {
-            return Err(Compacted);
-        }
+    /// The first change that is known after a revision and concerns a prefix, and how far the search went.
+    pub(crate) fn next_change(&self, prefix: &str, after: u64) -> (Option<Change>, u64) {
         let start = self.log.partition_point(|change| change.revision <= after);
         let found = self.log.range(start..).find(|change| change.key.0.starts_with(prefix)).cloned();
         let reached = found.as_ref().map_or(self.revision, |change| change.revision);
-        Ok((found, reached))
+        (found, reached)
     }
 
     /// Changes after a revision, oldest first, as far as they are still known.
@@ -192,14 +213,13 @@ impl Store {
     }
 
     /// Writes an object under the next revision.
-    pub(crate) fn put(&mut self, key: &Key, mut object: Value) -> Arc<Value> {
+    pub(crate) fn put(&mut self, key: &Key, mut object: Object) -> Object {
         self.revision += 1;
         meta_mut(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
-        let object = Arc::new(object);
         let old = match self.objects.get_mut(key) {
-            Some(place) => Some(std::mem::replace(place, Arc::clone(&object))),
+            Some(place) => Some(std::mem::replace(place, object.clone())),
             None => {
-                self.objects.insert(key.clone(), Arc::clone(&object));
+                self.objects.insert(key.clone(), object.clone());
                 None
             }
         };
@@ -213,7 +233,7 @@ impl Store {
             revision: self.revision,
             key: key.clone(),
             old,
-            new: Arc::clone(&object),
+            new: object.clone(),
             removed: false,
             text: Text::default(),
         });
@@ -221,18 +241,17 @@ impl Store {
     }
 
     /// Removes an object; what watchers see last is `last` (or what is stored) under the next revision.
-    pub(crate) fn remove(&mut self, key: &Key, last: Option<Value>) -> Option<Arc<Value>> {
+    pub(crate) fn remove(&mut self, key: &Key, last: Option<Object>) -> Option<Object> {
         let old = self.objects.remove(key)?;
         self.unindex(key, &old);
         self.revision += 1;
-        let mut last = last.unwrap_or_else(|| (*old).clone());
+        let mut last = last.unwrap_or_else(|| old.clone());
         meta_mut(&mut last).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
-        let last = Arc::new(last);
         self.record(Change {
             revision: self.revision,
             key: key.clone(),
             old: Some(old),
-            new: Arc::clone(&last),
+            new: last.clone(),
             removed: true,
             text: Text::default(),
         });
@@ -240,16 +259,16 @@ impl Store {
     }
 
     /// The text of an object that was written since a revision, or of any other.
-    pub(crate) fn text(&self, object: &Arc<Value>, since: u64) -> Bytes {
-        let change = self.changes_after(since).find(|change| Arc::ptr_eq(&change.new, object));
-        change.map_or_else(|| write(object), |change| change.text.of(object))
+    pub(crate) fn text(&self, object: &Object, since: u64, managers: bool) -> Bytes {
+        let change = self.changes_after(since).find(|change| change.new.is(object));
+        change.map_or_else(|| write(object, managers), |change| change.text.of(object, managers))
     }
 
     /// Forgets the changes up to a revision, so that older watches get 410.
     pub(crate) fn compact(&mut self, revision: u64) {
         let revision = revision.min(self.revision);
         while self.log.front().is_some_and(|change| change.revision <= revision) {
-            self.log.pop_front();
+            self.forget_oldest();
         }
         self.compacted = self.compacted.max(revision);
     }
@@ -260,6 +279,9 @@ impl Store {
     }
 
     fn record(&mut self, change: Change) {
+        if let Some(waiting) = self.announce.get(change.key.resource()) {
+            waiting.notify_waiters();
+        }
         self.touched.push_back(change.clone());
         self.log.push_back(change);
         // Older texts would double what the log weighs.
@@ -268,11 +290,17 @@ impl Store {
             change.text = Text::default();
         }
         while self.log.len() > self.log_limit {
-            if let Some(oldest) = self.log.pop_front() {
-                self.compacted = oldest.revision;
-            }
+            self.forget_oldest();
         }
-        self.announce.notify_waiters();
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some(Change { revision, key, .. }) = self.log.pop_front() else { return };
+        self.compacted = revision;
+        match self.forgotten.get_mut(key.resource()) {
+            Some(latest) => *latest = revision,
+            None => drop(self.forgotten.insert(key.resource().to_owned(), revision)),
+        }
     }
 
     fn index(&mut self, key: &Key, object: &Value) {
@@ -314,8 +342,8 @@ pub(crate) fn prefix(resource: &str, namespace: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn object(name: &str, uid: &str) -> Value {
-        json!({"metadata": {"name": name, "namespace": "n", "uid": uid}})
+    fn object(name: &str, uid: &str) -> Object {
+        Object::from(json!({"metadata": {"name": name, "namespace": "n", "uid": uid}}))
     }
 
     fn names(store: &Store, revision: u64) -> Vec<String> {
@@ -343,10 +371,26 @@ mod tests {
         }
         let newest = store.revision();
 
-        assert_eq!(store.next_change("pods/", newest - 3).unwrap_err(), Compacted);
-        let (change, reached) = store.next_change("pods/", newest - 2).unwrap();
+        assert!(store.is_compacted(newest - 3));
+        assert!(!store.is_compacted(newest - 2));
+        let (change, reached) = store.next_change("pods/", newest - 2);
         assert_eq!(change.map(|c| c.revision), Some(newest - 1));
         assert_eq!(reached, newest - 1);
+    }
+
+    #[test]
+    fn who_has_seen_all_of_a_resource_misses_nothing_when_others_are_forgotten() {
+        let mut store = Store::new(2);
+        store.put(&Key::new("nodes", "", "a"), object("a", "1"));
+        let seen = store.revision();
+        for i in 0..5 {
+            store.put(&Key::new("pods", "n", "a"), object("a", &i.to_string()));
+        }
+
+        assert!(store.is_compacted(seen));
+        assert!(!store.has_missed("nodes", seen));
+        assert!(store.has_missed("nodes", seen - 1));
+        assert!(store.has_missed("pods", seen));
     }
 
     #[test]
@@ -368,21 +412,22 @@ mod tests {
         let mut store = Store::new(10_000);
         let before = store.revision();
         let first = store.put(&Key::new("pods", "n", "a"), object("a", "1"));
-        let text = store.text(&first, before);
-        assert_eq!(text, write(&first));
-        assert_eq!(store.text(&first, before).as_ptr(), text.as_ptr());
+        let text = store.text(&first, before, true);
+        assert_eq!(text, write(&first, true));
+        assert_eq!(store.text(&first, before, true).as_ptr(), text.as_ptr());
 
         for i in 0..TEXTS_KEPT {
             store.put(&Key::new("pods", "n", "b"), object("b", &i.to_string()));
         }
-        let later = store.text(&first, before);
+        let later = store.text(&first, before, true);
         assert_eq!(later, text);
         assert_ne!(later.as_ptr(), text.as_ptr());
     }
 
     #[test]
     fn an_object_that_changes_hands_is_found_by_its_new_owner_only() {
-        let owned = |by: &str| json!({"metadata": {"name": "a", "uid": "1", "ownerReferences": [{"uid": by}]}});
+        let owned =
+            |by: &str| Object::from(json!({"metadata": {"name": "a", "uid": "1", "ownerReferences": [{"uid": by}]}}));
         let (mut store, key) = (Store::new(100), Key::new("pods", "n", "a"));
         store.put(&key, owned("x"));
         store.put(&key, owned("x"));

@@ -1,70 +1,73 @@
 //! In which form a client wants to see objects: whole, or only their metadata.
 
-use std::borrow::Cow;
-
-use http::{HeaderMap, header};
+use bytes::Bytes;
+use http::{HeaderMap, header, request::Parts};
 use serde_json::{Value, json};
 
-use crate::object::{map_mut, text};
+use crate::object::text;
 use crate::registry::Resource;
 use crate::status::StatusError;
+use crate::store::write_shown;
+use crate::stored::{Form, Object, Shown};
+
+/// A wish that a client in the same process puts into the extensions of its requests: answers and events come without
+/// `managedFields`. Who is managed by whom is kept all the same. Most of what a client reads is that list, and most
+/// clients throw it away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WithoutManagers;
 
 /// The form of an answer, from the `Accept` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum View {
-    /// Objects as they are.
-    Whole,
-    /// `PartialObjectMetadata`.
-    Metadata,
+pub(crate) struct View {
+    /// `PartialObjectMetadata` instead of objects as they are.
+    pub(crate) only_metadata: bool,
+    /// Whether `managedFields` are shown.
+    pub(crate) managers: bool,
 }
 
 impl View {
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
-        let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    pub(crate) fn read(parts: &Parts) -> Self {
+        let accept = parts.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let first = accept.split(',').next().unwrap_or_default();
-        if first.contains("as=PartialObjectMetadata") { Self::Metadata } else { Self::Whole }
-    }
-
-    /// Whether an object goes out as it is stored, so that nobody needs to copy it: custom objects do unless another
-    /// version is asked for than the one they were written in.
-    pub(crate) fn is_plain(self, resource: &Resource, object: &Value) -> bool {
-        self == Self::Whole && (resource.custom.is_none() || text(object, &["apiVersion"]) == resource.api_version())
-    }
-
-    /// An object in this form and in the version that was asked for.
-    pub(crate) fn shape<'a>(self, resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
-        if self.is_plain(resource, object) {
-            return Cow::Borrowed(object);
+        Self {
+            only_metadata: first.contains("as=PartialObjectMetadata"),
+            managers: parts.extensions.get::<WithoutManagers>().is_none(),
         }
-        Cow::Owned(match self {
-            Self::Metadata => json!({
-                "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object.get("metadata"),
-            }),
-            Self::Whole => {
-                let mut copy = object.clone();
-                map_mut(&mut copy).insert("apiVersion".to_owned(), json!(resource.api_version()));
-                copy
-            }
-        })
+    }
+
+    /// Whether an object goes out as it is stored: custom objects do unless another version is asked for than the one
+    /// they were written in.
+    pub(crate) fn is_plain(self, resource: &Resource, object: &Value) -> bool {
+        !self.only_metadata && (resource.custom.is_none() || resource.is_version(text(object, &["apiVersion"])))
+    }
+
+    /// An object in this form; `version` is the one of the resource.
+    fn shown<'a>(self, resource: &Resource, version: &'a str, object: &'a Object) -> Shown<'a> {
+        let form = match self.only_metadata {
+            true => Form::Metadata,
+            false if resource.custom.is_none() => Form::Whole,
+            false => Form::Version(version),
+        };
+        Shown { object, form, managers: self.managers }
+    }
+
+    /// The text of an object in this form and in the version that was asked for.
+    pub(crate) fn write(self, resource: &Resource, object: &Object) -> Bytes {
+        write_shown(&self.shown(resource, &resource.api_version(), object))
     }
 
     /// An item of a list: built-in kinds leave out kind and version there.
-    pub(crate) fn item(self, resource: &Resource, object: &Value) -> Value {
-        let mut shaped = self.shape(resource, object).into_owned();
-        if self == Self::Whole && resource.custom.is_none() {
-            let map = map_mut(&mut shaped);
-            map.remove("kind");
-            map.remove("apiVersion");
-        }
-        shaped
+    pub(crate) fn item<'a>(self, resource: &Resource, version: &'a str, object: &'a Object) -> Shown<'a> {
+        let shown = self.shown(resource, version, object);
+        if shown.form == Form::Whole { Shown { form: Form::Untyped, ..shown } } else { shown }
     }
 
     /// Kind and version of a list.
     pub(crate) fn list_type(self, resource: &Resource) -> (String, String) {
-        match self {
-            Self::Whole => (resource.list_kind.clone(), resource.api_version()),
-            Self::Metadata => ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned()),
+        if self.only_metadata {
+            return ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned());
         }
+        (resource.list_kind.clone(), resource.api_version())
     }
 }
 

@@ -1,6 +1,5 @@
 //! Watches: a cursor over the log of changes, turned into lines of events.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +20,8 @@ use crate::request::Target;
 use crate::server::Shared;
 use crate::state::State;
 use crate::status::StatusError;
-use crate::store::{Change, Text, prefix, write};
+use crate::store::{Change, Text, prefix, write_shown};
+use crate::stored::Object;
 use crate::view::View;
 
 /// A watch that nobody limits ends after this long.
@@ -39,6 +39,8 @@ pub(crate) struct Watch {
     prefix: String,
     selection: Selection,
     cursor: u64,
+    /// Whether everything up to the cursor was looked at, rather than asked to be left out.
+    follows: bool,
     initial: VecDeque<Event>,
     held_back: Vec<(Instant, Event)>,
     changed: Arc<Notify>,
@@ -49,20 +51,20 @@ pub(crate) struct Watch {
 
 struct Event {
     kind: &'static str,
-    object: Arc<Value>,
+    object: Object,
     /// The text of the object, if others may want it, too.
     text: Option<Text>,
     initial: bool,
 }
 
 impl Event {
-    fn new(kind: &'static str, object: Arc<Value>) -> Self {
+    fn new(kind: &'static str, object: Object) -> Self {
         Self { kind, object, text: None, initial: false }
     }
 
     /// The new state of a change.
     fn of(kind: &'static str, change: &Change) -> Self {
-        Self { text: Some(change.text.clone()), ..Self::new(kind, Arc::clone(&change.new)) }
+        Self { text: Some(change.text.clone()), ..Self::new(kind, change.new.clone()) }
     }
 }
 
@@ -70,7 +72,7 @@ impl Watch {
     /// Reads the options and takes the initial state; the answer has not begun yet, so errors are plain answers.
     pub(crate) fn open(
         shared: &Arc<Shared>,
-        state: &State,
+        state: &mut State,
         number: u64,
         target: &Target,
         view: View,
@@ -95,9 +97,10 @@ impl Watch {
             prefix: prefix(&target.resource.id, target.scope()),
             selection,
             cursor: state.store.revision(),
+            follows: false,
             initial: VecDeque::new(),
             held_back: Vec::new(),
-            changed: state.store.subscribe(),
+            changed: state.store.subscribe(&target.resource.id),
             bookmark_at: query.flag("allowWatchBookmarks").then(|| now + BOOKMARK_PERIOD),
             ends_at: now + timeout,
             ended: false,
@@ -144,7 +147,7 @@ impl Watch {
         map.insert("apiVersion".to_owned(), json!(self.resource.api_version()));
         map.insert("metadata".to_owned(), json!({"resourceVersion": self.cursor.to_string()}));
         set_or_remove(meta_mut(&mut object), "annotations", annotations);
-        Event::new("BOOKMARK", Arc::new(object))
+        Event::new("BOOKMARK", object.into())
     }
 
     /// The stream of lines.
@@ -187,7 +190,7 @@ impl Watch {
         let mut changed = pin!(changed.notified());
         // Waits from here on; a change since the log was last read must not be slept through.
         changed.as_mut().enable();
-        if self.shared.lock().store.revision() > self.cursor {
+        if let (Some(_), _) = self.shared.lock().store.next_change(&self.prefix, self.cursor) {
             return None;
         }
         tokio::select! {
@@ -201,6 +204,10 @@ impl Watch {
                 }
                 if self.bookmark_at.is_some_and(|at| now >= at) {
                     self.bookmark_at = Some(now + BOOKMARK_PERIOD);
+                    // What others wrote meanwhile was slept through; the bookmark covers it.
+                    if let (None, reached) = self.shared.lock().store.next_change(&self.prefix, self.cursor) {
+                        self.cursor = reached;
+                    }
                     return Some(self.bookmark(None));
                 }
                 None
@@ -222,10 +229,18 @@ impl Watch {
         }
         let shared = Arc::clone(&self.shared);
         let state = shared.lock();
+        let store = &state.store;
+        let is_late = match self.follows {
+            true => store.has_missed(&self.resource.id, self.cursor),
+            false => store.is_compacted(self.cursor),
+        };
+        if is_late {
+            let text = format!("too old resource version: {} ({})", self.cursor, store.revision());
+            return Err(StatusError::expired(text));
+        }
+        self.follows = true;
         loop {
-            let (found, reached) = state.store.next_change(&self.prefix, self.cursor).map_err(|_| {
-                StatusError::expired(format!("too old resource version: {} ({})", self.cursor, state.store.revision()))
-            })?;
+            let (found, reached) = store.next_change(&self.prefix, self.cursor);
             self.cursor = reached;
             let Some(change) = found else { return Ok(None) };
             if let Some(event) = self.event_of(&change) {
@@ -244,10 +259,10 @@ impl Watch {
             (Some(_), Some(_)) => Some(Event::of("MODIFIED", change)),
             (Some(_), None) if change.removed => Some(Event::of("DELETED", change)),
             (Some(old), None) => {
-                let mut object = (**old).clone();
+                let mut object = old.clone();
                 let revision = Value::from(change.revision.to_string());
                 set_or_remove(meta_mut(&mut object), "resourceVersion", Some(revision));
-                Some(Event::new("DELETED", Arc::new(object)))
+                Some(Event::new("DELETED", object))
             }
         }
     }
@@ -292,10 +307,11 @@ impl Watch {
 
     fn arrive(&self, event: &Event) -> Bytes {
         self.shared.observer.delivered(&self.delivery(event), Fate::Arrived);
-        let shaped = self.view.shape(&self.resource, &event.object);
-        match (&event.text, shaped) {
-            (Some(text), Cow::Borrowed(object)) => line(event.kind, &text.of(object)),
-            (_, shaped) => line(event.kind, &write(&shaped)),
+        match &event.text {
+            Some(text) if self.view.is_plain(&self.resource, &event.object) => {
+                line(event.kind, &text.of(&event.object, self.view.managers))
+            }
+            _ => line(event.kind, &self.view.write(&self.resource, &event.object)),
         }
     }
 
@@ -303,7 +319,7 @@ impl Watch {
         self.ended = true;
         // Who is told to start over needs nothing of the past.
         self.held_back.clear();
-        line("ERROR", &write(&error.to_value()))
+        line("ERROR", &write_shown(&error.to_value()))
     }
 }
 

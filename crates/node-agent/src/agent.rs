@@ -208,7 +208,7 @@ impl Agent {
     fn request(&mut self, key: &Key, action: Action) {
         let now = self.clock.now();
         let Some(entry) = self.fleet.get_mut(key) else { return };
-        let (client, pod) = (self.client.clone(), entry.pod.clone());
+        let (client, pod) = (self.client.clone(), Arc::clone(&entry.pod));
         let request = match action {
             Action::Bind => match choose_node(&pod, &self.options.nodes) {
                 Some(node) => writes::bind(client, pod, node).boxed(),

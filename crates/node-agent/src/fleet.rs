@@ -1,6 +1,7 @@
 //! What the agent remembers of its pods, in an order that does not depend on chance.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
@@ -13,7 +14,8 @@ pub(crate) type Key = (String, String);
 
 /// One pod.
 pub(crate) struct Entry {
-    pub(crate) pod: Pod,
+    /// Shared with requests in flight.
+    pub(crate) pod: Arc<Pod>,
     pub(crate) placed_at: Timestamp,
     pub(crate) deleted_at: Option<Timestamp>,
     pub(crate) address: u32,
@@ -92,7 +94,7 @@ impl Fleet {
                 if known.deleted_at.is_none() && pod.metadata.deletion_timestamp.is_some() {
                     known.deleted_at = Some(now);
                 }
-                known.pod = pod;
+                known.pod = Arc::new(pod);
                 self.enqueue(&key);
                 return None;
             }
@@ -128,7 +130,7 @@ impl Fleet {
         Entry {
             placed_at: status.start_time.map_or(now, |time| time.0),
             deleted_at: pod.metadata.deletion_timestamp.is_some().then_some(now),
-            pod,
+            pod: Arc::new(pod),
             address,
             processes,
             groups: BTreeMap::new(),

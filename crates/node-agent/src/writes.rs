@@ -1,6 +1,7 @@
 //! The few requests the agent makes, each bounded in time.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -42,7 +43,7 @@ fn pods_of(client: &Client, pod: &Pod) -> Api<Pod> {
 }
 
 /// Binds the pod to `node`.
-pub(crate) async fn bind(client: Client, pod: Pod, node: String) -> Outcome {
+pub(crate) async fn bind(client: Client, pod: Arc<Pod>, node: String) -> Outcome {
     let name = pod.name_any();
     let body = json!({
         "apiVersion": "v1",
@@ -60,7 +61,7 @@ pub(crate) async fn bind(client: Client, pod: Pod, node: String) -> Outcome {
 /// The resource version goes along: a condition that someone else wrote meanwhile must not be lost.
 pub(crate) async fn write_status(
     client: Client,
-    pod: Pod,
+    pod: Arc<Pod>,
     status: PodStatus,
     warning: Option<Warning>,
     now: Timestamp,
@@ -85,16 +86,10 @@ fn status_patch(pod: &Pod, wanted: &PodStatus) -> Option<Value> {
         _ => Map::new(),
     };
     let before = pod.status.as_ref().map(object).unwrap_or_default();
-    let after = object(wanted);
-    let mut changes = Map::new();
-    for (key, value) in &after {
-        if before.get(key) != Some(value) {
-            changes.insert(key.clone(), value.clone());
-        }
-    }
-    for key in before.keys().filter(|key| !after.contains_key(*key)) {
-        changes.insert(key.clone(), Value::Null);
-    }
+    let mut changes = object(wanted);
+    let gone: Vec<&String> = before.keys().filter(|key| !changes.contains_key(*key)).collect();
+    changes.retain(|key, value| before.get(key) != Some(value));
+    changes.extend(gone.into_iter().map(|key| (key.clone(), Value::Null)));
     if changes.is_empty() {
         return None;
     }
@@ -127,7 +122,7 @@ async fn record(client: &Client, pod: &Pod, warning: &Warning, now: Timestamp) {
 }
 
 /// Removes a pod whose containers have stopped.
-pub(crate) async fn delete(client: Client, pod: Pod) -> Outcome {
+pub(crate) async fn delete(client: Client, pod: Arc<Pod>) -> Outcome {
     let preconditions = Preconditions { uid: pod.metadata.uid.clone(), resource_version: None };
     let params = DeleteParams::default().grace_period(0).preconditions(preconditions);
     let api = pods_of(&client, &pod);

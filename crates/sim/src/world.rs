@@ -19,6 +19,10 @@ pub const NODE_AGENT: &str = "node-agent";
 /// The name under which the workload controllers act, unless they are the client under test.
 pub const MANAGER: &str = "manager";
 
+/// How many changes the API remembers. Further back only a watch would ask that was away for very long, and it learns
+/// from 410 to start over; all that memory would have to be touched first.
+const LOG_LIMIT: usize = 2_000;
+
 /// How a world starts.
 #[derive(Clone)]
 pub struct Setting {
@@ -63,6 +67,7 @@ impl World {
         let journal = Arc::new(Journal::new(setting.keeps_log));
         let options = tidegate_apiserver::Options {
             seed: setting.seed,
+            log_limit: LOG_LIMIT,
             faults: setting.faults,
             observer: Arc::clone(&journal) as Arc<dyn tidegate_apiserver::Observer>,
             ..tidegate_apiserver::Options::new(clock)

@@ -14,7 +14,11 @@ use crate::object::{at, child_mut, default_to, map_mut, meta_mut, name, text};
 use crate::registry::Resource;
 use crate::state::State;
 
-/// Fills in the defaults of a built-in object; `old` is what it replaces.
+/// Kinds whose defaults concern nothing outside the spec, or only look whether something is there.
+const SETTLED_BY_SPEC: [&str; 3] = ["pods", "deployments.apps", "replicasets.apps"];
+
+/// Fills in the defaults of a built-in object; `old` is what it replaces. A spec that has not changed has them: most
+/// writes are about the status, and most of an object is its spec.
 pub(crate) fn apply(
     state: &mut State,
     resource: &Resource,
@@ -22,7 +26,13 @@ pub(crate) fn apply(
     old: Option<&Value>,
     subresource: &str,
 ) {
+    let is_settled = SETTLED_BY_SPEC.contains(&resource.id.as_str())
+        && old.and_then(|old| old.get("spec")).is_some_and(|spec| object.get("spec") == Some(spec));
+    let settled = is_settled.then_some("spec");
+    drop_nulls_but(object, settled);
     match resource.id.as_str() {
+        "deployments.apps" | "replicasets.apps" if is_settled => {}
+        "pods" if is_settled => pod::status(object),
         "namespaces" => namespace(object, old.is_none()),
         "pods" => pod::pod(object, old.is_none()),
         "services" => service::service(state, object, old, subresource),
@@ -41,14 +51,22 @@ pub(crate) fn apply(
         _ => {}
     }
     tidy_metadata(object);
-    crate::typed::shape(resource, object);
+    crate::typed::shape(resource, object, settled);
 }
 
-/// Removes nulls in maps, which typed kinds cannot tell from absence.
-pub(crate) fn drop_nulls(value: &mut Value) {
+/// Removes nulls in maps, which typed kinds cannot tell from absence, but not from the field of a name.
+fn drop_nulls_but(object: &mut Value, settled: Option<&str>) {
+    let Value::Object(map) = object else { return };
+    map.retain(|_, value| !value.is_null());
+    map.iter_mut().filter(|(key, _)| settled != Some(key.as_str())).for_each(|(_, value)| drop_nulls(value));
+}
+
+fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|_, v| !v.is_null());
+            if map.values().any(Value::is_null) {
+                map.retain(|_, value| !value.is_null());
+            }
             map.values_mut().for_each(drop_nulls);
         }
         Value::Array(items) => items.iter_mut().for_each(drop_nulls),

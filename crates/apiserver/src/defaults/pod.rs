@@ -18,10 +18,17 @@ pub(super) fn pod(object: &mut Value, new: bool) {
     }
     tolerate_node_troubles(map);
     requests_from_limits(object);
-    let class = quality(object);
+    status(object);
+}
+
+/// What the status of a pod gets.
+pub(super) fn status(object: &mut Value) {
+    let class = at(object, &["status", "qosClass"]).is_none_or(Value::is_null).then(|| quality(object));
     let status = child_mut(object, &["status"]);
     default_to(status, "phase", "Pending");
-    default_to(status, "qosClass", class);
+    if let Some(class) = class {
+        default_to(status, "qosClass", class);
+    }
     if let Some(ip) = status.get("podIP").cloned() {
         default_to(status, "podIPs", json!([{"ip": ip}]));
     }

@@ -4,14 +4,20 @@
 //! forgotten. An object whose list is empty is not tracked any more, which is how clients get rid of it.
 
 mod compare;
+mod entry;
 mod set;
 
-use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-use crate::object::{list, meta_mut, same_but_for, set_or_remove, text};
+use serde_json::{Map, Value};
+
+use crate::object::{meta_mut, same_but_for, text};
 use crate::registry::Resource;
+use crate::stored::Object;
 use crate::verbs::Caller;
 use set::FieldSet;
+
+pub(crate) use entry::Entry;
 
 /// Fields of metadata that the server itself keeps.
 const KEPT_BY_SERVER: [&str; 8] = [
@@ -35,7 +41,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Takes the list out of the object: [`update`] puts another one there, and nobody in between needs it.
+    /// Takes the list out of what was sent: stored objects have it beside them.
     pub(crate) fn of(resource: &Resource, object: &mut Value, subresource: &str) -> Self {
         if subresource == "scale" {
             // The list was made by `update_scale` and stays.
@@ -54,12 +60,11 @@ impl Sent {
     }
 }
 
-/// Brings `metadata.managedFields` of an object up to date with a write. `old` is what it replaces, none for a new
-/// object.
+/// Brings the managers of an object up to date with a write. `old` is what it replaces, none for a new object.
 pub(crate) fn update(
     resource: &Resource,
-    object: &mut Value,
-    old: Option<&Value>,
+    object: &mut Object,
+    old: Option<&Object>,
     sent: Sent,
     caller: &Caller,
     subresource: &str,
@@ -67,17 +72,17 @@ pub(crate) fn update(
 ) {
     let Sent { entries: sent, chosen } = sent;
     let is_reset = sent.as_ref().is_some_and(|entries| entries.is_empty() || is_one_empty(entries)) && old.is_some();
-    let entries: Vec<Value> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
-        Some(entries) => entries,
+    let entries: Vec<Arc<Entry>> = match sent.filter(|entries| !entries.is_empty() && entries.iter().all(is_entry)) {
+        Some(entries) => entries.into_iter().map(|entry| Arc::new(Entry::read(entry))).collect(),
         None if is_reset => Vec::new(),
-        None => old.map(|old| list(old, &["metadata", "managedFields"]).to_vec()).unwrap_or_default(),
+        None => old.map(|old| old.managers().to_vec()).unwrap_or_default(),
     };
-    meta_mut(object).remove("managedFields");
+    object.set_managers(Vec::new());
     if entries.is_empty() && old.is_some() {
         return;
     }
     let nothing;
-    let before = match old {
+    let before: &Value = match old {
         Some(old) => old,
         None => {
             nothing = crate::typed::empty(resource);
@@ -86,16 +91,11 @@ pub(crate) fn update(
     };
     let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
     let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
-    let written = join(resource, entries, changes, caller, subresource, now);
-    write(object, written);
-}
-
-fn write(object: &mut Value, entries: Vec<Value>) {
-    set_or_remove(meta_mut(object), "managedFields", (!entries.is_empty()).then_some(Value::Array(entries)));
+    object.set_managers(join(resource, entries, changes, caller, subresource, now));
 }
 
 /// Of entries that differ in nothing but their fields and times only the last counts.
-fn forget_repeated(entries: &mut Vec<Value>) {
+fn forget_repeated(entries: &mut Vec<Arc<Entry>>) {
     let mut index = 0;
     while index < entries.len() {
         if entries[index + 1..].iter().any(|later| is_same_manager(&entries[index], later)) {
@@ -106,8 +106,8 @@ fn forget_repeated(entries: &mut Vec<Value>) {
     }
 }
 
-fn is_same_manager(one: &Value, other: &Value) -> bool {
-    ["manager", "operation", "apiVersion", "subresource"].iter().all(|f| text(one, &[f]) == text(other, &[f]))
+fn is_same_manager(one: &Entry, other: &Entry) -> bool {
+    ["manager", "operation", "apiVersion", "subresource"].iter().all(|field| one.text(field) == other.text(field))
 }
 
 /// The same for a write to the scale subresource: `path` is the number in the object, and `changed` whether it is
@@ -115,30 +115,26 @@ fn is_same_manager(one: &Value, other: &Value) -> bool {
 /// back are therefore new entries, even if nothing has changed, and they have no times.
 pub(crate) fn update_scale(
     resource: &Resource,
-    object: &mut Value,
+    object: &mut Object,
     path: &[String],
     changed: Option<i64>,
     caller: &Caller,
 ) {
-    let mut number = FieldSet { member: true, ..FieldSet::default() };
-    for field in path.iter().rev() {
-        number = FieldSet { member: false, below: [(format!("f:{field}"), number)].into() };
-    }
+    let number = FieldSet::at(path);
     let version = resource.api_version();
     let mut owners = Vec::new();
     let mut kept = Vec::new();
-    let mut entries = list(object, &["metadata", "managedFields"]).to_vec();
+    let mut entries = object.managers().to_vec();
     forget_repeated(&mut entries);
     for entry in entries {
-        let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
-        if !number.meets(written) {
-            kept.extend(FieldSet::names_any(written).then_some(entry));
+        if !number.meets(&entry.fields) {
+            kept.extend((!entry.fields.is_empty()).then_some(entry));
             continue;
         }
-        owners.push((text(&entry, &["manager"]).to_owned(), text(&entry, &["subresource"]).to_owned()));
-        let mut fields = FieldSet::read(written);
+        owners.push((entry.text("manager").to_owned(), entry.text("subresource").to_owned()));
+        let mut fields = entry.fields.clone();
         fields.remove(&number);
-        kept.extend(finish(entry, &fields, None));
+        kept.extend(entry.with(fields, None));
     }
     match changed {
         None => {}
@@ -148,15 +144,13 @@ pub(crate) fn update_scale(
         Some(_) if owners.is_empty() => {}
         Some(_) => owners = vec![(caller.manager.clone(), "scale".to_owned())],
     }
-    let mut written: Vec<Value> = Vec::new();
+    let mut written: Vec<Arc<Entry>> = Vec::new();
     for (manager, subresource) in owners {
         let owner = Caller { manager, ..caller.clone() };
-        let mut entry = new_entry(&version, &owner, &subresource);
-        crate::object::map_mut(&mut entry).insert("fieldsV1".to_owned(), number.write());
-        written.push(entry);
+        written.extend(Entry::new(&version, &owner, &subresource).with(number.clone(), None));
     }
     written.extend(kept);
-    write(object, written);
+    object.set_managers(written);
 }
 
 fn is_entry(entry: &Value) -> bool {
@@ -170,93 +164,67 @@ fn is_one_empty(entries: &[Value]) -> bool {
 
 fn join(
     resource: &Resource,
-    mut entries: Vec<Value>,
+    mut entries: Vec<Arc<Entry>>,
     changes: compare::Changes,
     caller: &Caller,
     subresource: &str,
     now: &str,
-) -> Vec<Value> {
+) -> Vec<Arc<Entry>> {
     let version = resource.api_version();
-    let is_mine = |entry: &Value| {
-        text(entry, &["manager"]) == caller.manager
-            && text(entry, &["operation"]) == "Update"
-            && text(entry, &["subresource"]) == subresource
-            && text(entry, &["apiVersion"]) == version
+    let is_mine = |entry: &Arc<Entry>| {
+        entry.text("manager") == caller.manager
+            && entry.text("operation") == "Update"
+            && entry.text("subresource") == subresource
+            && entry.text("apiVersion") == version
     };
     forget_repeated(&mut entries);
     let mine = entries.iter().position(is_mine).map(|index| entries.remove(index));
-    let mut joined: Vec<Value> =
+    let mut joined: Vec<Arc<Entry>> =
         entries.into_iter().filter_map(|entry| take_from(entry, &[&changes.removed, &changes.set], now)).collect();
-    joined.extend(give(mine.unwrap_or_else(|| new_entry(&version, caller, subresource)), changes, now));
+    joined.extend(give(mine.unwrap_or_else(|| Entry::new(&version, caller, subresource).into()), changes, now));
     joined
 }
 
-/// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, so what does not
-/// change is told from the list as it is written, without reading it into sets.
-fn take_from(entry: Value, taken: &[&FieldSet], now: &str) -> Option<Value> {
-    let written = entry.get("fieldsV1").unwrap_or(&Value::Null);
-    if !taken.iter().any(|taken| taken.meets(written)) {
-        return FieldSet::names_any(written).then_some(entry);
+/// Takes fields from a manager; none if it has no fields left. Most writes concern few managers, and the others stay the
+/// same entries.
+fn take_from(entry: Arc<Entry>, taken: &[&FieldSet], now: &str) -> Option<Arc<Entry>> {
+    if !taken.iter().any(|taken| taken.meets(&entry.fields)) {
+        return (!entry.fields.is_empty()).then_some(entry);
     }
-    let mut fields = FieldSet::read(written);
+    let mut fields = entry.fields.clone();
     taken.iter().for_each(|taken| fields.remove(taken));
-    finish(entry, &fields, Some(now))
+    entry.with(fields, Some(now))
 }
 
 /// Gives the writer what it has set; none if that leaves it without fields.
-fn give(entry: Value, changes: compare::Changes, now: &str) -> Option<Value> {
+fn give(entry: Arc<Entry>, changes: compare::Changes, now: &str) -> Option<Arc<Entry>> {
     let compare::Changes { mut set, removed } = changes;
     forget_kept(&mut set);
-    let Some(written) = entry.get("fieldsV1") else { return finish(entry, &set, Some(now)) };
-    if !removed.meets(written) && set.is_within(written) && !holds_kept(written) {
-        if !FieldSet::names_any(written) {
-            return None;
-        }
-        // Fields that were the writer's before have another value now, and that has a time.
-        let mut entry = entry;
-        if !set.is_empty() {
-            crate::object::map_mut(&mut entry).insert("time".to_owned(), json!(now));
-        }
-        return Some(entry);
+    if entry.fields.is_empty() {
+        return entry.with(set, Some(now));
     }
-    let mut fields = FieldSet::read(written);
+    if !removed.meets(&entry.fields) && set.is_within(&entry.fields) && !holds_kept(&entry.fields) {
+        // Fields that were the writer's before may have another value now, and that has a time.
+        return if set.is_empty() || entry.text("time") == now {
+            Some(entry)
+        } else {
+            entry.with(entry.fields.clone(), Some(now))
+        };
+    }
+    let mut fields = entry.fields.clone();
     fields.remove(&removed);
     fields.add(&set);
     forget_kept(&mut fields);
-    finish(entry, &fields, Some(now))
-}
-
-fn new_entry(version: &str, caller: &Caller, subresource: &str) -> Value {
-    let mut written = json!({"operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1"});
-    if !caller.manager.is_empty() {
-        written["manager"] = json!(caller.manager);
-    }
-    if !subresource.is_empty() {
-        written["subresource"] = json!(subresource);
-    }
-    written
-}
-
-/// An entry with other fields and, unless it has none, another time; nothing if no fields are left.
-fn finish(mut entry: Value, fields: &FieldSet, now: Option<&str>) -> Option<Value> {
-    if fields.is_empty() {
-        return None;
-    }
-    let map = crate::object::map_mut(&mut entry);
-    map.insert("fieldsV1".to_owned(), fields.write());
-    if let Some(now) = now {
-        map.insert("time".to_owned(), json!(now));
-    }
-    Some(entry)
+    entry.with(fields, Some(now))
 }
 
 /// Whether a manager has fields that belong to nobody.
-fn holds_kept(written: &Value) -> bool {
-    let metadata = written.get("f:metadata");
-    written.get("f:apiVersion").is_some()
-        || written.get("f:kind").is_some()
-        || metadata.is_some_and(|fields| {
-            FieldSet::is_member(fields) || KEPT_BY_SERVER.iter().any(|step| fields.get(step).is_some())
+fn holds_kept(fields: &FieldSet) -> bool {
+    let has = |step: &str| fields.below.get(step).is_some();
+    has("f:apiVersion")
+        || has("f:kind")
+        || fields.below.get("f:metadata").is_some_and(|metadata| {
+            metadata.member || KEPT_BY_SERVER.iter().any(|step| metadata.below.get(step).is_some())
         })
 }
 
@@ -271,58 +239,52 @@ fn forget_kept(fields: &mut FieldSet) {
             metadata.below.remove(step);
         }
     }
-    fields.below.retain(|_, set| !set.is_empty());
+    fields.below.forget_empty();
 }
 
 /// Whether two states of an object are the same but for their versions and the times of their managers.
 ///
 /// Nearly every write changes something outside the metadata, so that is looked at first and nothing is copied for it.
-pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
-    let is_bookkeeping = |key: &str| matches!(key, "resourceVersion" | "managedFields");
+pub(crate) fn is_same(one: &Object, other: &Object) -> bool {
     same_but_for(one, other, |key| key == "metadata")
         && match (one.get("metadata"), other.get("metadata")) {
-            (Some(one), Some(other)) => {
-                same_but_for(one, other, is_bookkeeping)
-                    && (one.get("managedFields") == other.get("managedFields") || managers(one) == managers(other))
-            }
+            (Some(one), Some(other)) => same_but_for(one, other, |key| key == "resourceVersion"),
             (one, other) => one == other,
         }
+        && are_same(one.managers(), other.managers())
 }
 
-/// The managers without their times, in an order that does not depend on who wrote last.
-fn managers(metadata: &Value) -> Vec<String> {
-    let mut bare: Vec<String> = list(metadata, &["managedFields"])
-        .iter()
-        .map(|entry| {
-            let mut entry = entry.clone();
-            if let Some(fields) = entry.as_object_mut() {
-                fields.remove("time");
-            }
-            entry.to_string()
-        })
-        .collect();
-    bare.sort();
-    bare
+/// Whether two lists hold the same managers but for their times and their order, which depends on who wrote last.
+fn are_same(one: &[Arc<Entry>], other: &[Arc<Entry>]) -> bool {
+    let is_in = |entry: &Arc<Entry>, list: &[Arc<Entry>]| {
+        list.iter().any(|found| Arc::ptr_eq(found, entry)) || list.iter().any(|found| found.is_like(entry))
+    };
+    one.len() == other.len()
+        && one.iter().all(|entry| is_in(entry, other))
+        && other.iter().all(|entry| is_in(entry, one))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::body::Strictness;
     use crate::registry::Registry;
 
-    fn write(object: Value, old: Option<&Value>, manager: &str) -> Value {
+    fn write(object: Value, old: Option<&Object>, manager: &str) -> Object {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
         let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
         let mut object = object;
         let sent = Sent::of(&resource, &mut object, "");
+        let mut object = Object::from(object);
         update(&resource, &mut object, old, sent, &caller, "", "now");
         object
     }
 
-    fn managers(object: &Value) -> Vec<(&str, String)> {
-        let entries = list(object, &["metadata", "managedFields"]).iter();
-        entries.map(|e| (text(e, &["manager"]), e["fieldsV1"].to_string())).collect()
+    fn managers(object: &Object) -> Vec<(&str, String)> {
+        let entries = object.managers().iter();
+        entries.map(|e| (e.text("manager"), e.fields.write().to_string())).collect()
     }
 
     #[test]
@@ -351,7 +313,7 @@ mod tests {
     #[test]
     fn a_repeated_write_is_the_same_object() {
         let first = write(json!({"metadata": {"name": "a"}, "data": {"x": "1"}}), None, "one");
-        let second = write(first.clone(), Some(&first), "two");
+        let second = write(first.whole(), Some(&first), "two");
         assert!(is_same(&first, &second));
     }
 }

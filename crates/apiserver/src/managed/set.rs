@@ -1,7 +1,6 @@
 //! Sets of fields, as `fieldsV1` writes them.
 
-use std::collections::BTreeMap;
-
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 /// A set of paths: whether this place is in it, and what is in it below.
@@ -9,36 +8,78 @@ use serde_json::{Map, Value};
 pub(crate) struct FieldSet {
     pub(crate) member: bool,
     /// By step: `f:name` for a field, `k:{..}` for the item of a list with these keys, `v:..` for one of this value.
-    pub(crate) below: BTreeMap<String, FieldSet>,
+    pub(crate) below: Steps,
+}
+
+/// Sets by step, ordered. A list instead of a map: most have few steps, and there are many of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Steps(Vec<(String, FieldSet)>);
+
+impl Steps {
+    fn find(&self, step: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(own, _)| own.as_str().cmp(step))
+    }
+
+    pub(crate) fn get(&self, step: &str) -> Option<&FieldSet> {
+        self.find(step).ok().map(|index| &self.0[index].1)
+    }
+
+    pub(crate) fn get_mut(&mut self, step: &str) -> Option<&mut FieldSet> {
+        self.find(step).ok().map(|index| &mut self.0[index].1)
+    }
+
+    /// Sets what is below a step.
+    pub(crate) fn insert(&mut self, step: String, set: FieldSet) {
+        // Fields are met in order, so nearly all belong at the end.
+        if self.0.last().is_none_or(|(last, _)| *last < step) {
+            self.0.push((step, set));
+            return;
+        }
+        match self.find(&step) {
+            Ok(index) => self.0[index].1 = set,
+            Err(index) => self.0.insert(index, (step, set)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, step: &str) {
+        if let Ok(index) = self.find(step) {
+            self.0.remove(index);
+        }
+    }
+
+    pub(crate) fn forget_empty(&mut self) {
+        self.0.retain(|(_, set)| !set.is_empty());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &(String, FieldSet)> {
+        self.0.iter()
+    }
 }
 
 impl FieldSet {
+    /// The one place at a path of fields.
+    pub(crate) fn at(path: &[String]) -> Self {
+        let place = Self { member: true, ..Self::default() };
+        path.iter()
+            .rev()
+            .fold(place, |below, field| Self { member: false, below: Steps(vec![(format!("f:{field}"), below)]) })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        !self.member && self.below.values().all(Self::is_empty)
+        !self.member && self.below.iter().all(|(_, set)| set.is_empty())
     }
 
-    /// Whether a place that `fieldsV1` has written is in the set itself.
-    pub(crate) fn is_member(place: &Value) -> bool {
-        place.get(".").is_some() || !Self::names_any(place)
+    /// Whether a field of this set is in another, so that removing it would change that.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.below.iter().any(|(step, set)| {
+            other.below.get(step).is_some_and(|place| set.member && place.member || set.meets(place))
+        })
     }
 
-    /// Whether there is anything in what `fieldsV1` has written.
-    pub(crate) fn names_any(fields: &Value) -> bool {
-        fields.as_object().into_iter().flatten().any(|(step, _)| step != ".")
-    }
-
-    /// Whether a field of this set is in the one that `fieldsV1` has written, so that removing it would change that.
-    pub(crate) fn meets(&self, fields: &Value) -> bool {
-        let at = |step: &String| fields.get(step).filter(|_| step != ".");
-        self.below
-            .iter()
-            .any(|(step, set)| at(step).is_some_and(|place| set.member && Self::is_member(place) || set.meets(place)))
-    }
-
-    /// Whether all fields of this set are in the one that `fieldsV1` has written.
-    pub(crate) fn is_within(&self, fields: &Value) -> bool {
-        self.below.iter().all(|(step, set)| match fields.get(step).filter(|_| step != ".") {
-            Some(place) => (!set.member || Self::is_member(place)) && set.is_within(place),
+    /// Whether all fields of this set are in another.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        self.below.iter().all(|(step, set)| match other.below.get(step) {
+            Some(place) => (!set.member || place.member) && set.is_within(place),
             None => set.is_empty(),
         })
     }
@@ -46,46 +87,58 @@ impl FieldSet {
     /// Reads `fieldsV1`.
     pub(crate) fn read(fields: &Value) -> Self {
         let below = fields.as_object().into_iter().flatten().filter(|(step, _)| *step != ".");
-        Self { member: false, below: below.map(|(step, value)| (step.clone(), Self::read_place(value))).collect() }
+        let below = below.map(|(step, value)| (step.clone(), Self::read_place(value)));
+        Self { member: false, below: Steps(below.collect()) }
     }
 
     fn read_place(fields: &Value) -> Self {
         let mut set = Self::read(fields);
-        set.member = set.below.is_empty() || fields.get(".").is_some();
+        set.member = set.below.0.is_empty() || fields.get(".").is_some();
         set
     }
 
-    /// Writes `fieldsV1`.
+    /// Writes `fieldsV1` as a tree.
     pub(crate) fn write(&self) -> Value {
-        let mut map = Map::new();
-        for (step, set) in self.below.iter().filter(|(_, set)| !set.is_empty()) {
-            let mut value = set.write();
-            if let Value::Object(fields) = &mut value
-                && set.member
-                && !fields.is_empty()
-            {
-                fields.insert(".".to_owned(), Value::Object(Map::new()));
-            }
-            map.insert(step.clone(), value);
+        let below = self.below.iter().filter(|(_, set)| !set.is_empty());
+        let mut map: Map<String, Value> = below.map(|(step, set)| (step.clone(), set.write())).collect();
+        if self.member && !map.is_empty() {
+            map.insert(".".to_owned(), Value::Object(Map::new()));
         }
         Value::Object(map)
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.member |= other.member;
-        for (step, set) in &other.below {
-            self.below.entry(step.clone()).or_default().add(set);
+        for (step, set) in other.below.iter() {
+            match self.below.get_mut(step) {
+                Some(mine) => mine.add(set),
+                None => self.below.insert(step.clone(), set.clone()),
+            }
         }
     }
 
     pub(crate) fn remove(&mut self, other: &Self) {
         self.member &= !other.member;
-        for (step, set) in &other.below {
+        for (step, set) in other.below.iter() {
             if let Some(mine) = self.below.get_mut(step) {
                 mine.remove(set);
             }
         }
-        self.below.retain(|_, set| !set.is_empty());
+        self.below.forget_empty();
+    }
+}
+
+impl Serialize for FieldSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        // A dot sorts before all steps.
+        if self.member && self.below.iter().any(|(_, set)| !set.is_empty()) {
+            out.serialize_entry(".", &Map::new())?;
+        }
+        for (step, set) in self.below.iter().filter(|(_, set)| !set.is_empty()) {
+            out.serialize_entry(step, set)?;
+        }
+        out.end()
     }
 }
 
@@ -109,16 +162,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_from_written_fields_is_what_sets_would_say() {
+    fn what_sets_have_in_common_is_told_without_changing_them() {
         for (written, given) in sets().iter().flat_map(|one| sets().into_iter().map(move |other| (one, other))) {
             let (set, given) = (FieldSet::read(written), FieldSet::read(&given));
             let mut less = set.clone();
             less.remove(&given);
-            assert_eq!(given.meets(written), less != set, "{given:?} {written}");
+            assert_eq!(given.meets(&set), less != set, "{given:?} {written}");
             let mut more = set.clone();
             more.add(&given);
-            assert_eq!(given.is_within(written), more == set, "{given:?} {written}");
-            assert_eq!(FieldSet::names_any(written), !set.is_empty(), "{written}");
+            assert_eq!(given.is_within(&set), more == set, "{given:?} {written}");
         }
+    }
+
+    #[test]
+    fn a_set_is_written_as_it_was_read_as_a_tree_and_as_text() {
+        for written in sets() {
+            let set = FieldSet::read(&written);
+            assert_eq!(set.write(), written);
+            assert_eq!(serde_json::to_string(&set).unwrap(), written.to_string());
+        }
+    }
+
+    #[test]
+    fn steps_stay_in_order_however_they_come() {
+        let (mut one, mut other) = (FieldSet::default(), FieldSet::default());
+        for (first, second) in [("f:b", "f:a"), ("f:a", "f:c"), ("f:c", "f:b")] {
+            one.add(&FieldSet::read(&json!({first: {}})));
+            other.add(&FieldSet::read(&json!({second: {}})));
+        }
+        assert_eq!(one, other);
+        assert_eq!(one.write(), json!({"f:a": {}, "f:b": {}, "f:c": {}}));
     }
 }

@@ -91,27 +91,37 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Decodes an object as a type; gives the paths of the fields that the type does not have.
-pub(super) fn object(name: &'static str, object: &mut Value, reader: Reader) -> Result<Vec<String>, String> {
+/// Decodes an object as a type; gives the paths of the fields that the type does not have. Fields that are the same in
+/// `stored` are not looked at.
+pub(super) fn object(
+    name: &'static str,
+    object: &mut Value,
+    reader: Reader,
+    stored: Option<&Value>,
+) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     let root = Place { reader, within: name, above: None, step: Step::Root };
     if let Value::Object(map) = object {
-        structure(map, name, table(name), &root, &mut unknown)?;
+        structure(map, (name, table(name)), stored, &root, &mut unknown)?;
     }
     Ok(unknown)
 }
 
 fn structure(
     map: &mut Map<String, Value>,
-    name: &'static str,
-    table: &Table,
+    (name, table): (&'static str, &Table),
+    stored: Option<&Value>,
     place: &Place<'_>,
     unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     let mut first = None;
     let mut drops = false;
+    let mut search = table.search();
     for (key, value) in map.iter_mut() {
-        let Some(field) = table.find(key) else {
+        if stored.is_some_and(|stored| stored.get(key) == Some(value)) {
+            continue;
+        }
+        let Some(field) = search.find(key) else {
             unknown.push(place.field(name, key, key).exact());
             drops = true;
             continue;
@@ -139,7 +149,7 @@ fn decode(value: &mut Value, kind: &Type, place: &Place<'_>, unknown: &mut Vec<S
         Type::Pointer(inner) => decode(value, inner, place, unknown),
         Type::Any => Ok(()),
         Type::Struct(inner) => match value {
-            Value::Object(map) => structure(map, inner.name, inner.table(), place, unknown),
+            Value::Object(map) => structure(map, (inner.name, inner.table()), None, place, unknown),
             _ => Err(place.mismatch(value, kind)),
         },
         Type::List(inner, _) => match value {

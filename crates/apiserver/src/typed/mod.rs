@@ -25,30 +25,32 @@ fn type_of(resource: &Resource) -> Option<&'static str> {
 }
 
 /// Decodes an object as its kind: gives the paths of unknown fields, which are removed; the error is the text of the
-/// decoder.
-pub(crate) fn decode(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
-    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Json))
+/// decoder. Fields that are the same in an object that is `stored` are left alone: they were decoded when that was written.
+pub(crate) fn decode(resource: &Resource, object: &mut Value, stored: Option<&Value>) -> Result<Vec<String>, String> {
+    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Json, stored))
 }
 
 /// The same for the result of a strategic merge patch, which is refused in other words.
-pub(crate) fn convert(resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
-    type_of(resource).map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Converter))
+pub(crate) fn convert(resource: &Resource, object: &mut Value, stored: &Value) -> Result<Vec<String>, String> {
+    type_of(resource)
+        .map_or_else(|| Ok(Vec::new()), |name| decode::object(name, object, Reader::Converter, Some(stored)))
 }
 
 /// Decodes something that is not a resource: `Binding`, `Eviction`, `Scale`, `DeleteOptions`.
 pub(crate) fn decode_as(name: &'static str, object: &mut Value) -> Result<Vec<String>, String> {
-    decode::object(name, object, Reader::Json)
+    decode::object(name, object, Reader::Json, None)
 }
 
 /// Gives something that is not a resource the form in which it is written.
 pub(crate) fn shape_as(name: &'static str, object: &mut Value) {
-    shape::object(name, object);
+    shape::object(name, object, None);
 }
 
-/// Gives an object the form in which its kind is written: zero values shown or left out, field by field.
-pub(crate) fn shape(resource: &Resource, object: &mut Value) {
+/// Gives an object the form in which its kind is written: zero values shown or left out, field by field. A field that is
+/// `settled` has that form.
+pub(crate) fn shape(resource: &Resource, object: &mut Value, settled: Option<&str>) {
     if let Some(name) = type_of(resource) {
-        shape::object(name, object);
+        shape::object(name, object, settled);
     }
 }
 
@@ -60,7 +62,7 @@ pub(crate) fn print(name: &'static str, value: &Value) -> String {
 /// An object of the kind with nothing in it, as it is written.
 pub(crate) fn empty(resource: &Resource) -> Value {
     let mut object = Value::Object(serde_json::Map::new());
-    shape(resource, &mut object);
+    shape(resource, &mut object, None);
     object
 }
 
@@ -73,7 +75,7 @@ mod tests {
 
     fn decoded(id: &str, mut object: Value) -> Result<(Value, Vec<String>), String> {
         let resource = Registry::built_in().by_id(id).unwrap();
-        decode(&resource, &mut object).map(|unknown| (object, unknown))
+        decode(&resource, &mut object, None).map(|unknown| (object, unknown))
     }
 
     fn refused(id: &str, object: Value) -> String {
@@ -153,7 +155,7 @@ mod tests {
     fn what_a_strategic_patch_leaves_is_refused_in_the_words_of_the_converter() {
         let text = |id: &str, mut object: Value| {
             let resource = Registry::built_in().by_id(id).unwrap();
-            convert(&resource, &mut object).unwrap_err()
+            convert(&resource, &mut object, &Value::Null).unwrap_err()
         };
         assert_eq!(text("configmaps", json!({"metadata": {"labels": "x"}})), "cannot restore map from string");
         assert_eq!(text("configmaps", json!({"metadata": {"labels": {"a": 1}}})), "cannot convert int64 to string");
@@ -168,7 +170,7 @@ mod tests {
     fn zero_values_are_shown_or_left_out_as_each_field_says() {
         let resource = Registry::built_in().by_id("replicasets.apps").unwrap();
         let mut set = json!({"spec": {"replicas": 0, "minReadySeconds": 0}, "status": {"readyReplicas": 0}});
-        shape(&resource, &mut set);
+        shape(&resource, &mut set, None);
         let template = json!({"metadata": {}, "spec": {"containers": null}});
         assert_eq!(
             set,

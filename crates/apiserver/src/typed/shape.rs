@@ -4,18 +4,19 @@ use serde_json::{Map, Value, json};
 
 use super::table::{self, Field, Structure, Table, Type};
 
-/// Shapes an object as a type.
-pub(super) fn object(name: &str, object: &mut Value) {
+/// Shapes an object as a type, but for a field that is `settled`.
+pub(super) fn object(name: &str, object: &mut Value, settled: Option<&str>) {
     if let Value::Object(map) = object {
-        structure(map, table::table(name));
+        structure(map, table::table(name), settled);
     }
 }
 
 /// A field with nothing in it (absent, null or its zero value) is shown as its zero value or left out.
-fn structure(map: &mut Map<String, Value>, table: &Table) {
+fn structure(map: &mut Map<String, Value>, table: &Table, settled: Option<&str>) {
     let mut leaves_out = false;
-    for (key, value) in map.iter_mut() {
-        let Some(field) = table.find(key) else { continue };
+    let mut search = table.search();
+    for (key, value) in map.iter_mut().filter(|(key, _)| settled != Some(key.as_str())) {
+        let Some(field) = search.find(key) else { continue };
         if !value.is_null() {
             shape(value, &field.kind);
             if !is_empty(value, &field.kind) {
@@ -43,7 +44,7 @@ fn structure(map: &mut Map<String, Value>, table: &Table) {
 fn shape(value: &mut Value, kind: &Type) {
     match (kind, value) {
         (Type::Pointer(inner), value) => shape(value, inner),
-        (Type::Struct(inner), Value::Object(map)) => structure(map, inner.table()),
+        (Type::Struct(inner), Value::Object(map)) => structure(map, inner.table(), None),
         (Type::List(inner, _), Value::Array(items)) => items.iter_mut().for_each(|item| shape(item, inner)),
         (Type::Map(inner, _), Value::Object(map)) => map.values_mut().for_each(|item| shape(item, inner)),
         _ => {}
@@ -74,7 +75,7 @@ pub(super) fn zero(kind: &Type) -> Value {
         Type::Duration => json!("0s"),
         Type::Struct(inner) => {
             let mut map = Map::new();
-            structure(&mut map, inner.table());
+            structure(&mut map, inner.table(), None);
             Value::Object(map)
         }
         Type::Any | Type::Time | Type::MicroTime | Type::Pointer(_) | Type::List(..) | Type::Map(..) => Value::Null,

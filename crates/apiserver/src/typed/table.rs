@@ -80,6 +80,11 @@ impl Table {
         self.fields.get(self.by_name[found])
     }
 
+    /// Finds fields whose names come in order, which those of an object do.
+    pub(super) fn search(&self) -> Search<'_> {
+        Search { table: self, next: 0 }
+    }
+
     /// Fields that are written even when they are not there.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Field> {
         self.shown.iter().filter_map(|index| self.fields.get(*index))
@@ -89,6 +94,29 @@ impl Table {
         self.by_name = (0..self.fields.len()).collect();
         self.by_name.sort_by_key(|index| self.fields[*index].name);
         self.shown = (0..self.fields.len()).filter(|index| self.fields[*index].is_always_shown()).collect();
+    }
+}
+
+/// A walk through the fields in the order of their names: what is behind the last one found is not looked at again.
+pub(super) struct Search<'a> {
+    table: &'a Table,
+    next: usize,
+}
+
+impl<'a> Search<'a> {
+    /// The field of a name that comes after all that were asked for.
+    pub(super) fn find(&mut self, name: &str) -> Option<&'a Field> {
+        let (table, rest) = (self.table, self.table.by_name.get(self.next..)?);
+        match rest.binary_search_by(|index| table.fields[*index].name.cmp(name)) {
+            Ok(found) => {
+                self.next += found + 1;
+                table.fields.get(rest[found])
+            }
+            Err(place) => {
+                self.next += place;
+                None
+            }
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Subresources that act: binding a pod to a node, and evicting a pod.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::delete::{check_preconditions, remove};
@@ -14,13 +12,14 @@ use crate::selector::LabelSelector;
 use crate::state::State;
 use crate::status::StatusError;
 use crate::store::Key;
+use crate::stored::Object;
 
 fn success() -> Outcome {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Outcome::Other(201, status)
 }
 
-fn find(state: &State, target: &Target) -> Result<(Key, Arc<Value>), StatusError> {
+fn find(state: &State, target: &Target) -> Result<(Key, Object), StatusError> {
     let key = Key::new("pods", &target.namespace, &target.name);
     let pod = state.store.get(&key).cloned().ok_or_else(|| not_found(&target.resource, &target.name))?;
     Ok((key, pod))
@@ -73,7 +72,7 @@ pub(crate) fn bind(
         return Ok(success());
     }
     let now = state.now();
-    let mut pod = (*existing).clone();
+    let mut pod = existing.clone();
     child_mut(&mut pod, &["spec"]).insert("nodeName".to_owned(), json!(node));
     if let Some(annotations) = binding.get("metadata").and_then(|m| m.get("annotations")?.as_object()) {
         child_mut(&mut pod, &["metadata", "annotations"]).extend(annotations.clone());
@@ -109,7 +108,7 @@ pub(crate) fn evict(state: &mut State, target: &Target, eviction: &Value) -> Res
 }
 
 /// Says in the pod why it goes.
-fn announce(state: &mut State, key: &Key, pod: &Value) {
+fn announce(state: &mut State, key: &Key, pod: &Object) {
     let now = state.now();
     let mut changed = pod.clone();
     let mut conditions = list(pod, &["status", "conditions"]).to_vec();
@@ -143,7 +142,7 @@ fn spend_budget(
     meant: bool,
     dry_run: bool,
 ) -> Result<(), StatusError> {
-    let budgets: Vec<(Key, Arc<Value>)> = state
+    let budgets: Vec<(Key, Object)> = state
         .store
         .list("poddisruptionbudgets.policy", Some(&target.namespace))
         .filter(|(_, budget)| {
@@ -152,7 +151,7 @@ fn spend_budget(
                 .and_then(|s| s.get("selector"))
                 .is_some_and(|selector| LabelSelector::of_object(selector).matches(pod))
         })
-        .map(|(key, budget)| (key.clone(), Arc::clone(budget)))
+        .map(|(key, budget)| (key.clone(), budget.clone()))
         .collect();
     let (key, budget) = match budgets.as_slice() {
         [] => return Ok(()),
@@ -175,7 +174,7 @@ fn spend_budget(
     if dry_run {
         return Ok(());
     }
-    let mut changed = (**budget).clone();
+    let mut changed = budget.clone();
     let now = state.now();
     let fields = child_mut(&mut changed, &["status"]);
     fields.insert("disruptionsAllowed".to_owned(), json!(status("disruptionsAllowed") - 1));

@@ -13,6 +13,7 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::{Cause, StatusError};
 use crate::store::Key;
+use crate::stored::Object;
 use crate::validation::names::path_segment_problems;
 
 /// How an object comes to be made.
@@ -60,9 +61,10 @@ pub(crate) fn create(
         return Err(taken);
     }
     let now = state.now();
+    let mut object = Object::from(object);
     managed::update(&resource, &mut object, None, sent, caller, &target.subresource, &now);
     if caller.dry_run {
-        return Ok(Outcome::Object(201, Arc::new(object)));
+        return Ok(Outcome::Object(201, object));
     }
     let stored = state.store.put(&key, object);
     Ok(Outcome::Object(201, stored))

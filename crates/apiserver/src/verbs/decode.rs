@@ -11,6 +11,7 @@ use crate::registry::Resource;
 use crate::request::Target;
 use crate::state::State;
 use crate::status::StatusError;
+use crate::store::Key;
 use crate::typed;
 
 /// Reads the body of a create or an update.
@@ -39,7 +40,9 @@ pub(crate) fn read_body(
         let wanted = &resource.kind;
         StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {wanted}: {why}"))
     };
-    problems.extend(decode(state, resource, &mut object).map_err(refuse)?);
+    let key = Key::new(&resource.id, &target.namespace, &target.name);
+    let stored = state.store.get(&key).map(|stored| &**stored);
+    problems.extend(decode(state, resource, &mut object, stored).map_err(refuse)?);
     caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)?;
     let given = text(&object, &["apiVersion"]);
     if given != resource.api_version() {
@@ -86,8 +89,14 @@ pub(crate) fn decode_other((wanted, version): (&'static str, &str), object: &mut
     typed::decode_as(wanted, object).map(|paths| unknown(&paths))
 }
 
-/// Decodes a document. Returns what is odd about it (`unknown field "spec.x"`); the error is the decoder's text.
-pub(crate) fn decode(state: &State, resource: &Resource, object: &mut Value) -> Result<Vec<String>, String> {
+/// Decodes a document. Returns what is odd about it (`unknown field "spec.x"`); the error is the decoder's text. `stored`
+/// is what it was made from: what is the same there has been decoded before.
+pub(crate) fn decode(
+    state: &State,
+    resource: &Resource,
+    object: &mut Value,
+    stored: Option<&Value>,
+) -> Result<Vec<String>, String> {
     if resource.custom.is_some() {
         return decode_custom(resource, object);
     }
@@ -106,7 +115,7 @@ pub(crate) fn decode(state: &State, resource: &Resource, object: &mut Value) -> 
     let map = map_mut(object);
     map.insert("kind".to_owned(), json!(kind));
     map.insert("apiVersion".to_owned(), json!(version));
-    typed::decode(resource, object).map(|paths| unknown(&paths))
+    typed::decode(resource, object, stored).map(|paths| unknown(&paths))
 }
 
 fn unknown(paths: &[String]) -> Vec<String> {

@@ -16,6 +16,7 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::StatusError;
 use crate::store::Key;
+use crate::stored::Object;
 
 /// Deletes one object.
 pub(crate) fn delete(state: &mut State, target: &Target, options: &DeleteOptions) -> Result<Outcome, StatusError> {
@@ -88,14 +89,14 @@ pub(crate) fn check_preconditions(
 }
 
 /// Removes an object, or marks it as being deleted. Tells what is left of it, and whether it is gone.
-pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options: &DeleteOptions) -> (Arc<Value>, bool) {
+pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options: &DeleteOptions) -> (Object, bool) {
     let Some(existing) = state.store.get(key).cloned() else {
-        return (Arc::new(Value::Null), true);
+        return (Object::default(), true);
     };
     if resource.id == "namespaces" {
         return (terminate_namespace(state, key, &existing, options.dry_run), false);
     }
-    let mut object = (*existing).clone();
+    let mut object = existing.clone();
     // Only pods are given time, and even one without any is marked before it goes. Once it has none left, it is deleted
     // like any other object.
     let is_pod = resource.id == "pods" && number(&existing, &GRACE) != Some(0);
@@ -103,16 +104,18 @@ pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options:
         return (existing, false);
     }
     let kept = deletion_finalizers(resource, &existing, options.propagation);
-    set_finalizers(&mut object, &kept);
+    if finalizers(&existing) != kept {
+        set_finalizers(&mut object, &kept);
+    }
     if !is_pod && !kept.is_empty() {
         mark(state, resource, &mut object);
     }
     let waits = !kept.is_empty() || is_pod && number(&object, &GRACE) > Some(0);
     if options.dry_run {
-        return (if waits || is_pod { Arc::new(object) } else { existing }, !waits);
+        return (if waits || is_pod { object } else { existing }, !waits);
     }
     if waits || is_pod {
-        let left = if object == *existing { existing } else { state.store.put(key, object) };
+        let left = if *object == *existing { existing } else { state.store.put(key, object) };
         if waits {
             return (left, false);
         }
@@ -122,7 +125,7 @@ pub(crate) fn remove(state: &mut State, resource: &Resource, key: &Key, options:
 }
 
 /// Takes an object out of the store, in its last state if that is another; the endpoints of a service go with it.
-pub(crate) fn erase(state: &mut State, key: &Key, last: Option<Value>) -> Option<Arc<Value>> {
+pub(crate) fn erase(state: &mut State, key: &Key, last: Option<Object>) -> Option<Object> {
     let last = state.store.remove(key, last);
     if key.resource() == "services"
         && let Some(endpoints) = state.registry.by_id("endpoints")
@@ -223,13 +226,13 @@ fn deletion_finalizers(resource: &Resource, existing: &Value, policy: Option<Pro
 pub(crate) const ORPHAN: &str = "orphan";
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
-fn terminate_namespace(state: &mut State, key: &Key, existing: &Arc<Value>, dry_run: bool) -> Arc<Value> {
+fn terminate_namespace(state: &mut State, key: &Key, existing: &Object, dry_run: bool) -> Object {
     if is_terminating(existing) {
-        return Arc::clone(existing);
+        return existing.clone();
     }
-    let mut object = (**existing).clone();
+    let mut object = existing.clone();
     let now = state.now();
     meta_mut(&mut object).insert("deletionTimestamp".to_owned(), json!(now));
     child_mut(&mut object, &["status"]).insert("phase".to_owned(), json!("Terminating"));
-    if dry_run { Arc::new(object) } else { state.store.put(key, object) }
+    if dry_run { object } else { state.store.put(key, object) }
 }

@@ -10,13 +10,12 @@ pub(crate) mod prepare;
 pub(crate) mod scale;
 pub(crate) mod update;
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use crate::body::Strictness;
 use crate::registry::Resource;
 use crate::status::{About, Cause, StatusError};
+use crate::stored::Object;
 
 /// Who writes, and whether it counts.
 #[derive(Clone, Debug)]
@@ -33,7 +32,7 @@ pub(crate) struct Caller {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// An object of the resource, with the HTTP code.
-    Object(u16, Arc<Value>),
+    Object(u16, Object),
     /// Something else, as it is.
     Other(u16, Value),
 }

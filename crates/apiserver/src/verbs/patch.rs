@@ -17,6 +17,7 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
+use crate::stored::Object;
 
 /// The form of a patch, from its content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,30 @@ impl Form {
             Self::Merge if lenient => StatusError::bad_request("Invalid JSON Patch"),
             Self::Json | Self::Merge => StatusError::bad_request(format!("error decoding patch: {why}")),
         })
+    }
+
+    /// Whether a patch may read or change the managers of an object. One that removes them together with other fields
+    /// does not count: managers that do not come along stay as they are.
+    fn may_reach_managers(self, patch: &Value) -> bool {
+        const FIELD: &str = "managedFields";
+        let is_apart = |pointer: &Value| {
+            let mut steps = pointer.as_str().unwrap_or_default().split('/').skip(1);
+            match steps.next() {
+                None => false,
+                Some("metadata") => steps.next().is_some_and(|step| step != FIELD),
+                Some(_) => true,
+            }
+        };
+        match (self, patch) {
+            (Self::Json, Value::Array(operations)) => !operations.iter().all(|operation| {
+                operation.get("path").is_some_and(is_apart) && operation.get("from").is_none_or(is_apart)
+            }),
+            (Self::Json, _) => true,
+            (Self::Merge | Self::Strategic, patch) => {
+                let metadata = patch.get("metadata").and_then(Value::as_object);
+                metadata.is_some_and(|fields| fields.keys().any(|key| key.ends_with(FIELD)))
+            }
+        }
     }
 
     /// The patched document.
@@ -124,27 +149,30 @@ pub(crate) fn patch(
     let resource = Arc::clone(&target.resource);
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned().ok_or_else(|| not_found(&resource, &target.name))?;
-    let document = as_asked_for(&resource, &existing);
     let patch = form.parse(body, caller.strictness)?;
-    let mut object = form.apply(&resource.kind, &document, &patch.value, caller.strictness)?;
+    let apply = |managers: bool| {
+        let document = as_asked_for(&resource, &existing, managers);
+        form.apply(&resource.kind, &document, &patch.value, caller.strictness)
+    };
+    // Without the managers where they stay what they are: copying and reading them takes longer than all the rest.
+    let mut object = apply(form.may_reach_managers(&patch.value))?;
     // Patched again only if somebody must be shown the result, which decoding has changed by then.
-    let patched = || form.apply(&resource.kind, &document, &patch.value, caller.strictness).unwrap_or_default();
-    decode_patched(state, &resource, form, &patch, &mut object, &patched, caller)?;
+    let patched = || apply(true).unwrap_or_default();
+    decode_patched(state, &resource, form, &patch, (&existing, &mut object), &patched, caller)?;
     check_name(&object, &target.name)?;
     super::create::place_in_namespace(&resource, &target.namespace, &mut object)?;
-    let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
+    let stored = replace(state, &resource, &key, &existing, object.into(), &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
 }
 
 /// What is stored, in the version of the path. Objects are stored in one version of their kind, usually this one.
-fn as_asked_for<'a>(resource: &Resource, stored: &'a Value) -> Cow<'a, Value> {
+fn as_asked_for<'a>(resource: &Resource, stored: &'a Object, managers: bool) -> Cow<'a, Value> {
     let version = resource.api_version();
-    if resource.custom.is_none() || stored.get("apiVersion").and_then(Value::as_str) == Some(&version) {
-        return Cow::Borrowed(stored);
+    let mut document: Cow<'_, Value> = if managers { Cow::Owned(stored.whole()) } else { Cow::Borrowed(stored) };
+    if resource.custom.is_some() && stored.get("apiVersion").and_then(Value::as_str) != Some(&version) {
+        map_mut(document.to_mut()).insert("apiVersion".to_owned(), Value::from(version));
     }
-    let mut copy = stored.clone();
-    map_mut(&mut copy).insert("apiVersion".to_owned(), Value::from(version));
-    Cow::Owned(copy)
+    document
 }
 
 /// What cannot be decoded is the fault of the patch, and is shown as a whole.
@@ -153,7 +181,7 @@ fn decode_patched(
     resource: &Resource,
     form: Form,
     patch: &Document,
-    object: &mut Value,
+    (stored, object): (&Value, &mut Value),
     patched: &dyn Fn() -> Value,
     caller: &Caller,
 ) -> Result<(), StatusError> {
@@ -165,9 +193,9 @@ fn decode_patched(
     };
     let mut problems = duplicates(patch);
     if form == Form::Strategic {
-        let unknown = crate::typed::convert(resource, object).map_err(refuse)?;
+        let unknown = crate::typed::convert(resource, object, stored).map_err(refuse)?;
         problems.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
     }
-    problems.extend(decode(state, resource, object).map_err(refuse)?);
+    problems.extend(decode(state, resource, object, Some(stored)).map_err(refuse)?);
     caller.strictness.tell(&problems, &mut state.warnings).map_err(refuse)
 }

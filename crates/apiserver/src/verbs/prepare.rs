@@ -36,7 +36,6 @@ pub(crate) fn complete(
         let found = schema.validate_after(metadata.collect(), object, old);
         causes.extend(found.into_iter().map(|c| Cause { reason: c.reason, message: c.message, field: c.field }));
     } else {
-        defaults::drop_nulls(object);
         defaults::apply(state, resource, object, old, subresource);
         causes.extend(validation::spec(resource, object, old));
         // These two kinds leave their metadata to a general look afterwards.

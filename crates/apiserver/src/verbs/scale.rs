@@ -18,6 +18,7 @@ use crate::selector::LabelSelector;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
+use crate::stored::Object;
 
 /// Kind and version of scales.
 pub(crate) const TYPE: (&str, &str) = ("Scale", "autoscaling/v1");
@@ -68,7 +69,7 @@ pub(crate) fn write(
     if replicas < 0 {
         return Err(negative(&resource, paths, &target.name, replicas));
     }
-    let mut object = (*existing).clone();
+    let mut object = existing.clone();
     if let Some((last, parents)) = paths.spec.split_last() {
         let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
         child_mut(&mut object, &parents).insert(last.clone(), json!(replicas));
@@ -106,7 +107,7 @@ fn paths(target: &Target) -> Result<&ScalePaths, StatusError> {
     target.resource.scale.as_ref().ok_or_else(StatusError::resource_not_found)
 }
 
-fn find(state: &State, target: &Target) -> Result<(Key, Arc<Value>), StatusError> {
+fn find(state: &State, target: &Target) -> Result<(Key, Object), StatusError> {
     let key = Key::new(&target.resource.id, &target.namespace, &target.name);
     let object = state.store.get(&key).cloned().ok_or_else(|| not_found(&target.resource, &target.name))?;
     Ok((key, object))

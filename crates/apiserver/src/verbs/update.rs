@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::create::{Origin, create, place_in_namespace};
 use super::prepare::complete;
@@ -16,6 +16,7 @@ use crate::request::Target;
 use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::Key;
+use crate::stored::Object;
 
 pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -56,7 +57,7 @@ pub(crate) fn update(
         let about = About { group: &resource.group, kind: &resource.plural, name: &target.name };
         return Err(StatusError::invalid(&about, &[cause]));
     }
-    let stored = replace(state, &resource, &key, &existing, object, &target.subresource, caller)?;
+    let stored = replace(state, &resource, &key, &existing, object.into(), &target.subresource, caller)?;
     Ok(Outcome::Object(200, stored))
 }
 
@@ -111,11 +112,11 @@ pub(crate) fn replace(
     state: &mut State,
     resource: &Resource,
     key: &Key,
-    existing: &Arc<Value>,
-    mut object: Value,
+    existing: &Object,
+    mut object: Object,
     subresource: &str,
     caller: &Caller,
-) -> Result<Arc<Value>, StatusError> {
+) -> Result<Object, StatusError> {
     let given = read_version(&object)?;
     if given != 0 && given != read_version(existing)? {
         return Err(StatusError::conflict(&resource.group, &resource.plural, key.name(), MODIFIED));
@@ -134,16 +135,16 @@ pub(crate) fn replace(
         managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
     }
     if caller.dry_run {
-        return Ok(if managed::is_same(&object, existing) { Arc::clone(existing) } else { Arc::new(object) });
+        return Ok(if managed::is_same(&object, existing) { existing.clone() } else { object });
     }
     if is_finished(resource, &object) {
         // Even a write that changes nothing ends an object that nothing holds. The last write is only seen by its writer, under the version before the removal: what is removed, and what
         // watchers see, is the object as it was stored.
         super::delete::erase(state, key, None);
-        return Ok(Arc::new(object));
+        return Ok(object);
     }
     if managed::is_same(&object, existing) {
-        return Ok(Arc::clone(existing));
+        return Ok(existing.clone());
     }
     Ok(state.store.put(key, object))
 }
@@ -166,8 +167,8 @@ fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subreso
         let (status, metadata) = (sent.remove("status"), sent.remove("metadata"));
         let (metadata, replaced): (_, &[&str]) =
             if resource.custom.is_none() { (metadata, &["status", "metadata"]) } else { (None, &["status"]) };
-        *object = copy_without(existing, replaced);
-        set_or_remove(map_mut(object), "status", status);
+        restore(sent, existing, replaced);
+        set_or_remove(sent, "status", status);
         if resource.custom.is_none() {
             set_or_remove(map_mut(object), "metadata", metadata);
             let kept: &[&str] = match resource.id.as_str() {
@@ -207,10 +208,16 @@ fn carry_over(resource: &Resource, existing: &Value, object: &mut Value, subreso
     meta.remove("selfLink");
 }
 
-/// A copy of an object without some of its fields, which would only be thrown away.
-fn copy_without(object: &Value, fields: &[&str]) -> Value {
-    let kept = object.as_object().into_iter().flatten().filter(|(key, _)| !fields.contains(&key.as_str()));
-    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+/// Makes all fields but some what they were. Most are: to see that is cheaper than to copy them.
+fn restore(object: &mut Map<String, Value>, existing: &Value, left_out: &[&str]) {
+    let Value::Object(existing) = existing else { return };
+    let is_kept = |key: &String| !left_out.contains(&key.as_str());
+    object.retain(|key, _| is_kept(key) && existing.contains_key(key));
+    for (key, value) in existing.iter().filter(|(key, _)| is_kept(key)) {
+        if object.get(key) != Some(value) {
+            object.insert(key.clone(), value.clone());
+        }
+    }
 }
 
 /// Whether the part of an object that its generation counts has changed.
@@ -219,10 +226,13 @@ fn spec_changed(resource: &Resource, old: &Value, new: &Value) -> bool {
         return false;
     }
     let is_left_out = |key: &str| key == "metadata" || key == "status" && resource.status;
-    let meta = |object: &Value, field: &str| crate::object::at(object, &["metadata", field]).cloned();
+    let differs = |field: &str| {
+        let path = ["metadata", field];
+        crate::object::at(old, &path) != crate::object::at(new, &path)
+    };
     let extra = match resource.id.as_str() {
-        "deployments.apps" => meta(old, "annotations") != meta(new, "annotations"),
-        "endpointslices.discovery.k8s.io" => meta(old, "labels") != meta(new, "labels"),
+        "deployments.apps" => differs("annotations"),
+        "endpointslices.discovery.k8s.io" => differs("labels"),
         _ => false,
     };
     extra || !same_but_for(old, new, is_left_out)
