@@ -33,8 +33,11 @@ pub(crate) fn plan(seen: &Observed, old: &RolloutStatus, now: Timestamp, problem
         conditions::set(&mut status, wanted, now);
         events.push(Event::warning(reason::INVALID_SPEC, message.clone()));
     }
-    steps::keep_within(rollout, &mut status);
     set_phase(rollout, &mut status);
+    if status != *old {
+        // Nothing is stored for the sake of the index alone: the steps may come back with the correction.
+        steps::keep_within(rollout, &mut status);
+    }
     let status = (status != *old).then(|| StatusChange { status: Box::new(status), events });
     Plan {
         status,
