@@ -22,8 +22,11 @@ pub(crate) fn plan(seen: &Observed, old: &RolloutStatus, now: Timestamp, problem
     let mut status = old.clone();
     status.observed_generation = Some(rollout.metadata.generation.unwrap_or_default().to_string());
     let (message, news) = mark(rollout, &mut status, problem, now);
-    steps::keep_within(rollout, &mut status);
     set_phase(rollout, &mut status);
+    if status != *old {
+        // Nothing is stored for the sake of the index alone: the steps may come back with the correction.
+        steps::keep_within(rollout, &mut status);
+    }
     let events = news.into_iter().collect();
     let status = (status != *old).then(|| StatusChange { status: Box::new(status), events });
     Plan {

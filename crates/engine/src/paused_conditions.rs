@@ -36,7 +36,8 @@ impl Pass<'_> {
             changed |= conditions::set(&mut status, wanted, self.now);
         }
         let says_paused = conditions::is_true(self.old, condition::PAUSED);
-        if is_paused != says_paused && !(says_aborted && is_paused) {
+        // What an abort means for a pause is stored together with the abort; other controllers leave it as it was.
+        if is_paused != says_paused && !says_aborted {
             let value = if is_paused { conditions::TRUE } else { conditions::FALSE };
             let wanted = NewCondition::new(condition::PAUSED, value, reason::ROLLOUT_PAUSED, "Rollout is paused");
             if is_paused || conditions::get(&status, condition::PAUSED).is_some() {

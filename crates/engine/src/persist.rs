@@ -251,8 +251,12 @@ impl Pass<'_> {
                 message = format!("{message}: {cause}");
             }
             let aborted = NewCondition::new(kind, conditions::FALSE, reason::ROLLOUT_ABORTED, message.clone());
-            if conditions::set(status, aborted, now) {
+            let is_news = conditions::set(status, aborted, now);
+            if is_news {
                 self.events.push(Event::warning(reason::ROLLOUT_ABORTED, message));
+            }
+            if is_news || self.old.observed_generation != status.observed_generation {
+                self.end_paused_condition(status);
             }
             return;
         }
@@ -274,6 +278,14 @@ impl Pass<'_> {
             let message = self.about_new_set("has timed out progressing.");
             let wanted = NewCondition::new(kind, conditions::FALSE, reason::PROGRESS_DEADLINE_EXCEEDED, message);
             conditions::set(status, wanted, now);
+        }
+    }
+
+    /// What is aborted is not paused, unless somebody has paused the whole Rollout.
+    fn end_paused_condition(&self, status: &mut RolloutStatus) {
+        if self.spec().paused != Some(true) && conditions::is_true(status, condition::PAUSED) {
+            let (kind, why) = (condition::PAUSED, reason::ROLLOUT_PAUSED);
+            conditions::set(status, NewCondition::new(kind, conditions::FALSE, why, "Rollout is paused"), self.now);
         }
     }
 

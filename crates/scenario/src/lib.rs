@@ -6,6 +6,7 @@
 //!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
 //!   observer.rs  projection.rs  sequences.rs    what a checkpoint holds
 //!   safety/        the controller under seeded faults, and what it promises
+//!   takeover.rs    another controller at every checkpoint
 //!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
 //! ```
 //!
@@ -22,9 +23,10 @@ mod report;
 pub mod safety;
 mod scenario;
 mod sequences;
+mod takeover;
 mod world;
 
 pub use compare::Difference;
 pub use deviations::{Deviation, deviations};
-pub use report::{Report, Verdict, replay};
+pub use report::{Report, Verdict, replay, take_over};
 pub use scenario::{Need, Scenario};

@@ -12,13 +12,26 @@ use crate::observer::{HASH_LABEL, Observer, text};
 use crate::projection::Projector;
 use crate::scenario::Scenario;
 use crate::sequences::Sequences;
+use crate::takeover;
 use crate::world::{self, World};
 
 /// How often the world is looked at while it settles.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Who plays a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cast {
+    /// One controller from the beginning to the end.
+    One,
+    /// At every checkpoint another controller finds what was recorded there and goes on.
+    OneEach,
+}
+
+/// How long a controller that takes over is looked at before the next thing happens.
+const TAKEOVER: Duration = Duration::from_secs(2);
+
 /// Plays a scenario and returns its trace.
-pub(crate) async fn play(scenario: &Scenario) -> Result<Value> {
+pub(crate) async fn play(scenario: &Scenario, cast: Cast) -> Result<Value> {
     let world = World::new().await?;
     let namespace = format!("t-{}", scenario.name);
     let namespaces: Api<DynamicObject> = Api::all_with(world.client.clone(), &world::resource("", "v1", "Namespace"));
@@ -31,6 +44,7 @@ pub(crate) async fn play(scenario: &Scenario) -> Result<Value> {
         scenario,
         namespace,
         world,
+        cast,
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     let mut has_waited = false;
@@ -42,10 +56,12 @@ pub(crate) async fn play(scenario: &Scenario) -> Result<Value> {
         player.apply(object).await?;
     }
     player.checkpoint("initial", &scenario.initial).await;
+    player.hand_over().await?;
     for (index, action) in scenario.actions.iter().enumerate() {
         let label = format!("action {}", index + 1);
         player.act(action).await.with_context(|| format!("{label} of {}", scenario.name))?;
         player.checkpoint(&label, action).await;
+        player.hand_over().await?;
     }
     Ok(json!({"checkpoints": player.checkpoints}))
 }
@@ -57,11 +73,27 @@ struct Player<'a> {
     checkpoints: Vec<Value>,
     scenario: &'a Scenario,
     namespace: String,
+    cast: Cast,
 }
 
 impl Player<'_> {
     fn api(&self, kind: &str) -> Api<DynamicObject> {
         world::api(&self.world.client, &self.namespace, kind)
+    }
+
+    /// Another controller takes over what was recorded here.
+    async fn hand_over(&mut self) -> Result<()> {
+        if self.cast == Cast::One {
+            return Ok(());
+        }
+        self.world.end_controller();
+        let at = self.checkpoints.len() - 1;
+        takeover::dress(&self.world.client, &self.namespace, &self.scenario.trace["checkpoints"][at]["state"]).await?;
+        let written = self.world.start_successor(TAKEOVER).await;
+        if let Some(fields) = self.checkpoints[at].as_object_mut() {
+            fields.insert("takeover".to_owned(), written.into());
+        }
+        Ok(())
     }
 
     async fn apply(&self, object: &Value) -> Result<()> {

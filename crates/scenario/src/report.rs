@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::compare::{Difference, compare};
 use crate::deviations::explain;
-use crate::play::play;
+use crate::play::{Cast, play};
 use crate::scenario::{Need, Scenario};
 
 /// How one scenario went.
@@ -33,6 +33,19 @@ pub struct Report {
 
 /// Replays every scenario folder under a folder, or the folder itself. `has` is what the controller can do by now.
 pub fn replay(folder: &Path, has: &BTreeSet<Need>, only: Option<&str>) -> Result<Report> {
+    replay_with(folder, has, only, Cast::One)
+}
+
+/// Replays with a new controller at every checkpoint, which finds what was recorded there. The states at the checkpoints
+/// must be the recorded ones, and whoever takes over must write nothing but events.
+///
+/// # Errors
+/// If a scenario cannot be read.
+pub fn take_over(folder: &Path, has: &BTreeSet<Need>) -> Result<Report> {
+    replay_with(folder, has, None, Cast::OneEach)
+}
+
+fn replay_with(folder: &Path, has: &BTreeSet<Need>, only: Option<&str>, cast: Cast) -> Result<Report> {
     let mut folders = Vec::new();
     if folder.join("scenario.yaml").exists() {
         folders.push(folder.to_owned());
@@ -55,32 +68,51 @@ pub fn replay(folder: &Path, has: &BTreeSet<Need>, only: Option<&str>) -> Result
         if only.is_some_and(|only| !scenario.name.contains(only)) {
             continue;
         }
-        let verdict = judge(&scenario, has)?;
+        let verdict = judge(&scenario, has, cast)?;
         report.scenarios.insert(scenario.name, verdict);
     }
     Ok(report)
 }
 
 /// One scenario, in a runtime of its own whose time does not wait.
-fn judge(scenario: &Scenario, has: &BTreeSet<Need>) -> Result<Verdict> {
+fn judge(scenario: &Scenario, has: &BTreeSet<Need>, cast: Cast) -> Result<Verdict> {
     let missing: BTreeSet<Need> = scenario.needs().difference(has).copied().collect();
     if !missing.is_empty() {
         return Ok(Verdict::Pending(missing));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
-    let seen = match runtime.block_on(play(scenario)) {
+    let seen = match runtime.block_on(play(scenario, cast)) {
         Ok(seen) => seen,
         Err(error) => return Ok(Verdict::Broken(format!("{error:#}"))),
     };
     let mut on_purpose = BTreeMap::new();
     let mut differences = Vec::new();
-    for difference in compare(&scenario.trace, &seen) {
+    let mut found = compare(&scenario.trace, &seen);
+    if cast == Cast::OneEach {
+        // Each controller tells that it has seen the Rollout; states are what counts here.
+        found.retain(|difference| !difference.path.contains("/sequences/"));
+        found.extend(taken_over(&seen));
+    }
+    for difference in found {
         match explain(&scenario.name, &difference) {
             Some(section) => *on_purpose.entry(section).or_default() += 1,
             None => differences.push(difference),
         }
     }
     Ok(if differences.is_empty() { Verdict::Passed(on_purpose) } else { Verdict::Failed(differences) })
+}
+
+/// What those who took over have written.
+fn taken_over(seen: &serde_json::Value) -> Vec<Difference> {
+    let checkpoints = seen["checkpoints"].as_array().into_iter().flatten().enumerate();
+    let wrote =
+        checkpoints.filter(|(_, checkpoint)| checkpoint["takeover"].as_array().is_some_and(|all| !all.is_empty()));
+    let difference = |(index, checkpoint): (usize, &serde_json::Value)| Difference {
+        path: format!("/checkpoints/{index}/takeover"),
+        wanted: Some(Vec::<String>::new().into()),
+        seen: Some(checkpoint["takeover"].clone()),
+    };
+    wrote.map(difference).collect()
 }
 
 impl Report {

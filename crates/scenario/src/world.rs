@@ -1,5 +1,6 @@
 //! A cluster with the controller in it, in virtual time.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -12,12 +13,16 @@ use tidegate_node_agent::Defaults;
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::Setting;
 use tidegate_sim::experiment::USER;
+use tokio::task::JoinHandle;
 
 /// Everything stops when it is dropped.
 pub(crate) struct World {
     pub client: Client,
     pub clock: Clock,
-    _world: tidegate_sim::World,
+    world: tidegate_sim::World,
+    controller: JoinHandle<()>,
+    /// Controllers there were so far.
+    controllers: usize,
 }
 
 impl World {
@@ -34,12 +39,39 @@ impl World {
             ..Defaults::default()
         });
         world.add_manager();
-        // Scenarios play the part of those who run analyses.
-        let options = Options { lacks_analysis: false, ..Options::default() };
-        let controller = world.client("rollouts-controller");
-        world.add(tidegate_controller::run(controller, clock, options, Leadership::alone(), std::future::pending()));
-        Ok(Self { client, clock, _world: world })
+        let controller = start(&world, "rollouts-controller");
+        Ok(Self { client, clock, world, controller, controllers: 1 })
     }
+
+    /// Ends the controller, as if it had never been there.
+    pub(crate) fn end_controller(&self) {
+        self.controller.abort();
+    }
+
+    /// Starts another controller; gives it some time and says what it has written, apart from events.
+    pub(crate) async fn start_successor(&mut self, time: Duration) -> Vec<String> {
+        let name = format!("successor-{}", self.controllers);
+        self.controllers += 1;
+        let (written, own): (Arc<Mutex<Vec<String>>>, String) = (Arc::default(), name.clone());
+        let noting = Arc::clone(&written);
+        self.world.journal().listen(Box::new(move |change, _| {
+            if change.client == own && change.key.0 != "events" {
+                let line = format!("{:?} {}/{} {}", change.verb, change.key.0, change.key.2, change.subresource);
+                noting.lock().unwrap_or_else(PoisonError::into_inner).push(line.trim_end().to_owned());
+            }
+        }));
+        self.controller = start(&self.world, &name);
+        tokio::time::sleep(time).await;
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *written)
+    }
+}
+
+fn start(world: &tidegate_sim::World, name: &str) -> JoinHandle<()> {
+    // Scenarios play the part of those who run analyses.
+    let options = Options { lacks_analysis: false, ..Options::default() };
+    let (client, clock) = (world.client(name), world.clock());
+    tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), std::future::pending()))
 }
 
 /// Makes our kinds and those of Istio known.

@@ -1,10 +1,15 @@
 //! The controller under seeded faults.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
 use tidegate_scenario::safety;
 use tidegate_sim::experiment::Report;
 use tidegate_sim::faults::Menu;
-use tidegate_sim::{Experiment, Weather};
+use tidegate_sim::journal::{Change, Mirror};
+use tidegate_sim::{Experiment, Invariant, Random, Scenario, Stage, Weather};
 
 fn failures(experiment: &Experiment, seeds: std::ops::Range<u64>) -> Vec<String> {
     let mut failed = Vec::new();
@@ -36,4 +41,57 @@ fn a_quiet_run_ends_there_too_and_one_seed_gives_one_history() {
     let (one, two) = (safety::experiment().run(7, true).unwrap(), safety::experiment().run(7, true).unwrap());
     assert_eq!(one.log.lines().zip(two.log.lines()).find(|(a, b)| a != b), None);
     assert!(one.log == two.log && one.log.lines().count() > 500);
+}
+
+/// The usual scenario with a rule that cannot hold: no Rollout may see a third version.
+struct TwoVersions(Arc<dyn Scenario>);
+
+struct NoThirdVersion;
+
+impl Invariant for NoThirdVersion {
+    fn name(&self) -> &'static str {
+        "two versions are enough"
+    }
+
+    fn on_change(&mut self, change: &Change, _: &Mirror) -> Result<(), String> {
+        let image = &change.new["spec"]["template"]["spec"]["containers"][0]["image"];
+        if image == "shop:3" { Err("here is a third".to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Scenario for TwoVersions {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn length(&self) -> Duration {
+        self.0.length()
+    }
+
+    fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
+        self.0.play(stage, random)
+    }
+
+    fn conclude<'a>(&'a self, stage: &'a Stage<'a>) -> BoxFuture<'a, Result<(), String>> {
+        self.0.conclude(stage)
+    }
+
+    fn invariants(&self, _: u64, _: &Menu) -> Vec<Box<dyn Invariant>> {
+        vec![Box::new(NoThirdVersion)]
+    }
+}
+
+#[test]
+fn a_failing_seed_is_shrunk_to_what_it_takes() {
+    let usual = safety::experiment();
+    let strict = Experiment { scenario: Arc::new(TwoVersions(Arc::clone(&usual.scenario))), ..usual };
+    let whole = strict.first_failure(0..20).unwrap().unwrap();
+
+    let short = strict.shrink(whole.clone(), &mut |_| {});
+
+    assert!(short.menu.faults().is_empty(), "{}", short.menu);
+    let acts = short.acts.clone().unwrap();
+    assert!(acts.len() <= 2 && acts.len() < whole.last_act, "two new versions are all it takes: {acts:?}");
+    let again = Experiment { without: short.without.clone(), acts: Some(acts), ..strict };
+    assert_eq!(again.run(short.seed, false).unwrap().failure, short.failure);
 }

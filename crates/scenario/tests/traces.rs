@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tidegate_scenario::{Need, deviations, replay};
+use tidegate_scenario::{Need, deviations, replay, take_over};
 
 #[test]
 fn every_recorded_behaviour_that_needs_no_analysis_is_ours() {
@@ -16,4 +16,13 @@ fn every_recorded_behaviour_that_needs_no_analysis_is_ours() {
     let idle: Vec<&str> =
         deviations().iter().map(|rule| rule.section).filter(|section| !used.contains_key(section)).collect();
     assert!(idle.is_empty(), "deviations that cover nothing: {idle:?}");
+}
+
+#[test]
+fn every_settled_state_that_was_recorded_is_taken_over_without_a_write_and_finished_from_where_it_stands() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/traces");
+    let report = take_over(&folder, &BTreeSet::from([Need::Istio])).unwrap();
+    let (passed, failed, pending) = report.totals();
+    assert_eq!(failed, 0, "{report}");
+    assert_eq!((passed, pending), (25, 6), "scenarios went missing: {report}");
 }

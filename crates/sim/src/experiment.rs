@@ -309,7 +309,7 @@ impl Experiment {
             let to = from.saturating_add(BATCH).min(seeds.end);
             let mut first = None;
             self.run_all(from..to, false, |report| {
-                first = first.take().or(report.failure.is_some().then_some(report))
+                first = first.take().or(report.failure.is_some().then_some(report));
             })?;
             if first.is_some() {
                 return Ok(first);

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use clap::Parser;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response};
 use kube::Client;
-use tidegate_sim::experiment::{Experiment, Report, Seat, Subject, Weather};
+use tidegate_sim::experiment::{Experiment, Report, Seat, Selection, Subject, Weather};
 use tidegate_sim::faults::{Fault, Menu};
 use tidegate_sim::{Manager, scenarios, world};
 use tower_service::Service;
@@ -148,4 +149,36 @@ fn a_client_that_does_not_come_back_from_a_crash_fails() {
 fn a_client_that_does_not_open_its_watches_again_fails() {
     let failures = failures(Defect::NeverWatchesAgain, Menu::calm().with(Fault::BrokenWatch, 30));
     assert_eq!(failures.len(), 4, "{failures:#?}");
+}
+
+#[derive(clap::Parser)]
+struct Flags {
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[test]
+fn a_failing_seed_is_shrunk_and_the_command_it_is_told_with_shows_the_same_failure() {
+    let broken = || Experiment {
+        subject: Arc::new(BrokenManager { defect: Defect::NeverDeletes, starts: AtomicU32::new(0) }),
+        ..scenarios::experiment()
+    };
+    let whole = broken().first_failure(0..20).unwrap().unwrap();
+    let mut told = Vec::new();
+
+    let short = broken().shrink(whole.clone(), &mut |line| told.push(line.to_owned()));
+
+    assert_eq!(short.rule, whole.rule);
+    assert!(short.menu.faults().len() < whole.menu.faults().len(), "{} of {}", short.menu, whole.menu);
+    let acts = short.acts.clone().unwrap();
+    assert!(acts.len() < whole.last_act, "{acts:?} of {}", whole.last_act);
+    assert!(told.last().unwrap().contains("became"), "{told:#?}");
+    let words = short.explanation();
+    let command = words.lines().find_map(|line| line.trim().strip_prefix("replay: ")).unwrap();
+    let flags: Vec<&str> =
+        command.split(' ').filter(|word| word.starts_with("--without=") || word.starts_with("--acts=")).collect();
+    assert_eq!(flags.len(), 2, "{command}");
+    let selection = Flags::parse_from(["seeds"].iter().chain(&flags)).selection;
+    let again = selection.of(broken()).run(short.seed, false).unwrap();
+    assert_eq!((again.failure, again.story), (short.failure, short.story));
 }

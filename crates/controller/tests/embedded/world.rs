@@ -138,6 +138,12 @@ impl World {
 
     /// The same, with a controller of this kind.
     pub(crate) fn start_as(&mut self, options: Options, leadership: Leadership) -> Insight {
+        self.start_others();
+        self.start_controller(options, leadership)
+    }
+
+    /// Starts the workload controllers and the nodes.
+    pub(crate) fn start_others(&mut self) {
         let agent = tidegate_node_agent::Options {
             defaults: Defaults { processes: false, ..Defaults::default() },
             ..tidegate_node_agent::Options::default()
@@ -145,6 +151,10 @@ impl World {
         let agent = Agent::new(self.client.clone(), self.clock, agent);
         self.tasks.spawn(Manager::new(self.client.clone(), self.clock).run(std::future::pending()));
         self.tasks.spawn(async move { agent.run(std::future::pending()).await });
+    }
+
+    /// Starts our controller.
+    pub(crate) fn start_controller(&mut self, options: Options, leadership: Leadership) -> Insight {
         let controller = Controller::new(self.for_controller.clone(), self.clock, options, leadership);
         let insight = controller.insight();
         self.tasks.spawn(controller.run(std::future::pending()));
