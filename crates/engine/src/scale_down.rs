@@ -77,7 +77,7 @@ impl<'a> Pass<'a> {
             .any(|recorded| recorded == hash);
         recorded
             || services.iter().flatten().any(|name| self.selected(name) == hash)
-            || Mesh::of(self.seen).named_hashes().contains(hash)
+            || Mesh::of(self.seen).weighted_hashes(self.rollout).contains(hash)
     }
 
     /// Old sets of a canary; says whether any size changes.
@@ -133,6 +133,9 @@ impl<'a> Pass<'a> {
                     Fate::Go => 0,
                 }
             };
+            if target == 0 && is_routed && self.drains() {
+                continue;
+            }
             scaled |= self.scale(set, target, false);
             room = room.saturating_sub(serving.saturating_sub(target));
         }

@@ -34,6 +34,12 @@ fn canaries_and_blue_green_rollouts_end_where_a_quiet_run_ends_whatever_goes_wro
 }
 
 #[test]
+fn rollouts_behind_routes_never_send_requests_to_nothing_whatever_goes_wrong() {
+    let failed = failures(&safety::experiment_with_routes(), 0..150);
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
 fn a_quiet_run_ends_there_too_and_one_seed_gives_one_history() {
     let quiet = Experiment { weather: Weather::Fixed(Menu::calm()), ..safety::experiment() };
     let failed = failures(&quiet, 1000..1002);

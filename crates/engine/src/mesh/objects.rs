@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tidegate_api::rollout::{IstioDestinationRule, IstioVirtualService};
+use tidegate_api::rollout::{IstioDestinationRule, IstioVirtualService, Rollout};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_traffic::istio::{Desired, Edit, Read, RouterError, Seen, edit_virtual_service, named_hashes, read_back};
 use tidegate_validate::references::Lookup;
 
 use super::{destination_rule, virtual_services};
 use crate::observed::Observed;
+use crate::plan::Traffic;
 
 /// A VirtualService that was found.
 pub(crate) struct Named<'a> {
@@ -74,9 +75,11 @@ impl<'a> Mesh<'a> {
         named_hashes(object).into_iter().find(|(name, _)| *name == subset).map(|(_, hash)| hash)
     }
 
-    /// Templates that some subset names.
-    pub(crate) fn named_hashes(&self) -> BTreeSet<&'a str> {
-        self.rule.map(|(_, object)| named_hashes(object)).into_iter().flatten().map(|(_, hash)| hash).collect()
+    /// Templates that some route sends requests or copies to, by a subset that names them. A subset without weight may
+    /// name what has no pods: it waits for those of another version, perhaps for ever.
+    pub(crate) fn weighted_hashes(&self, rollout: &Rollout) -> BTreeSet<String> {
+        let nothing = Traffic::default();
+        super::desired(rollout, &nothing).map(|wanted| self.read(&wanted).weighted).unwrap_or_default()
     }
 }
 

@@ -6,23 +6,38 @@ use super::{paused, running_by_subset, two_stops};
 use crate::world::image;
 
 #[tokio::test(start_paused = true)]
-async fn a_superseded_canary_loses_its_weight_first_and_keeps_its_pods_while_a_subset_names_them() {
+async fn a_superseded_canary_loses_its_weight_first_and_keeps_its_pods_a_moment_longer() {
     let world = paused(running_by_subset(two_stops()).await).await;
     world.asked();
     let slow =
         json!({"spec": {"template": {"metadata": {"annotations": {"node-agent.tidegate.dev/start-delay": "20s"}}}}});
     world.patch("Rollout", "shop", image("shop:3")).await;
     world.patch("Rollout", "shop", slow).await;
-    world.pass(10).await;
+    world.pass(1).await;
     assert_eq!(world.weights("shop").await, [[0, 100]], "no pod of the new one is there");
     assert_eq!(world.subset("next").await, 2, "and so the subset still names the old one");
-    assert_eq!(world.sizes("shop").await[1], 1, "whose pods stay");
+    assert_eq!(world.sizes("shop").await[1], 1, "whose pods stay while proxies may not have seen it");
 
     world.pass(60).await;
     assert_eq!(world.weights("shop").await, [[25, 75]]);
     let newest = world.sizes("shop").await.len() as u64;
     assert_eq!(world.subset("next").await, newest);
     assert_eq!(world.sizes("shop").await[1], 0, "nobody names it any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_superseded_canary_that_a_subset_names_without_weight_does_not_keep_its_pods_for_ever() {
+    // Found by a seed: the next version is aborted before it has a pod, so the subset names the one before.
+    let world = paused(running_by_subset(json!([{"pause": {}}, {"setWeight": 25}, {"pause": {}}])).await).await;
+    world.promote("shop").await;
+    world.pass(30).await;
+    assert_eq!(world.weights("shop").await, [[25, 75]]);
+    world.patch("Rollout", "shop", image("shop:3")).await;
+    world.pass(2).await;
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(60).await;
+    assert_eq!(world.weights("shop").await, [[0, 100]]);
+    assert_eq!(world.sizes("shop").await, [4, 0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
