@@ -102,8 +102,7 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
         }
         Kind::Colours | Kind::Manual => json!({"blueGreen": colours(name, kind, random)}),
         Kind::Hosts | Kind::Subsets => {
-            let routed = json!({"canary": with(routes::delays(random), json!({"steps": steps(random)}))});
-            with(json!({}), routed)
+            json!({"canary": with(routes::delays(random), json!({"steps": steps(random)}))})
         }
     };
     let mut more = json!({"minReadySeconds": random.below(2) * 2, "revisionHistoryLimit": 3});
@@ -114,7 +113,7 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
     let mut member = Member { name, kind, ending, strategy, more, git: Vec::new() };
     if matches!(kind, Kind::Hosts | Kind::Subsets) {
         let (routing, git) = routes::drawn(name, kind, random);
-        let canary = member.strategy["canary"].take();
+        let canary = member.strategy.get("canary").cloned().unwrap_or_default();
         member.strategy = json!({"canary": with(canary, routing)});
         member.git = git;
     }
