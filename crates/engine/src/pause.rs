@@ -74,7 +74,8 @@ impl PauseChange {
             new.aborted_at = old.aborted_at.clone().or_else(|| Some(Time::from(now)));
             return;
         }
-        (new.abort, new.aborted_at) = (None, None);
+        // What a retry has left there stays: to take it away would take away an abort that has come since.
+        (new.abort, new.aborted_at) = (old.abort.filter(|abort| !abort), None);
         if self.clears {
             return;
         }
@@ -148,6 +149,14 @@ mod tests {
         let mut change = PauseChange::default();
         change.remove_abort();
         assert_eq!(after(&change, aborted), serde_json::json!({}));
+    }
+
+    #[test]
+    fn a_retry_that_is_seen_late_leaves_an_abort_that_came_after_it() {
+        let retried = status(serde_json::json!({"abort": false}));
+        let mut new = RolloutStatus::default();
+        PauseChange::default().apply(&retried, &mut new, "2026-01-01T00:00:09Z".parse().unwrap());
+        assert_eq!(crate::status_patch::between(Some(&retried), &new), None, "a patch would end the abort");
     }
 
     #[test]

@@ -52,7 +52,8 @@ fn progressing(status: &Value) -> Option<&Value> {
 fn judge_end(before: &Value, after: &Value) -> Result<(), String> {
     let is_acted_on = !before["abortedAt"].is_null();
     // Before the first version is complete there is nothing to go back to.
-    let is_over = text(&before["stableRS"]).is_empty() || before["stableRS"] == before["currentPodHash"];
+    let stable = &before["stableRS"];
+    let is_over = text(stable).is_empty() || [before, after].iter().any(|status| status["currentPodHash"] == *stable);
     let is_new = before["currentPodHash"] != after["currentPodHash"];
     if is_over || (is_acted_on && (is_new || before["promoteFull"] == true)) {
         return Ok(());

@@ -61,6 +61,11 @@ impl Telling {
             let is_late = change.new["spec"]["progressDeadlineAbort"] == true;
             happens("RolloutAborted", 1 + i64::from(is_late));
         }
+        // An abort that still holds when its template comes back as another revision is told of that revision, too.
+        let is_told_again = aborted(after).is_some_and(|message| aborted(before) != Some(message));
+        if is_told_again && !before["abortedAt"].is_null() {
+            happens("RolloutAborted", 1);
+        }
     }
 
     fn ask(&mut self, change: &Change, old: &Value) {
@@ -83,6 +88,12 @@ impl Telling {
         }
         Ok(())
     }
+}
+
+/// What the conditions say of an abort.
+fn aborted(status: &Value) -> Option<&str> {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().find(|found| found["reason"] == "RolloutAborted").map(|found| text(&found["message"]))
 }
 
 impl Invariant for Telling {
