@@ -80,6 +80,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Play rollouts under real istiod and Envoy, with real requests; all scenarios when none is named
+    #[command(disable_help_flag = true)]
+    Live {
+        /// Names of scenarios; passed on, try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Build the release binaries and their checksums into dist/
     Dist,
     /// Everything that must hold before a change lands; installs and builds what the tests need
@@ -114,6 +121,7 @@ fn perform(task: Task) -> Result<ExitCode> {
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
         Task::Bench { arguments } => return bench(&arguments),
+        Task::Live { arguments } => return live(&arguments),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -146,6 +154,13 @@ fn bench(arguments: &[String]) -> Result<ExitCode> {
     let parts = ["--package", "rollouts-controller", "--package", "tidegate-bench"];
     run::succeed(run::cargo(root()).args(["build", "--quiet", "--release"]).args(parts))?;
     run::finished(Command::new(run::target_folder(root()).join("release/tidegate-bench")).args(arguments))
+}
+
+/// Real proxies and our controller beside them, built as the tests are, so that little is built twice.
+fn live(arguments: &[String]) -> Result<ExitCode> {
+    let parts = ["--workspace", "--bin", "rollouts-controller", "--bin", "tidegate-live"];
+    run::succeed(run::cargo(root()).args(["build", "--quiet"]).args(parts))?;
+    run::finished(Command::new(run::target_folder(root()).join("debug/tidegate-live")).args(arguments))
 }
 
 /// Builds and runs a program of the workspace that needs more than this one should.
