@@ -93,6 +93,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Play rollouts under real istiod and Envoy, with real requests; all scenarios when none is named
+    #[command(disable_help_flag = true)]
+    Live {
+        /// Names of scenarios; passed on, try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Build the release binaries and their checksums into dist/
     Dist,
     /// Everything that must hold before a change lands; installs and builds what the tests need
@@ -131,6 +138,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         }
         Task::Mutants { arguments } => return mutants(root(), &arguments),
         Task::Bench { arguments } => return bench(&arguments),
+        Task::Live { arguments } => return live(&arguments),
         Task::Dist => dist::run(root())?,
         Task::Ci => return ci::run(root()),
     }
@@ -172,6 +180,13 @@ fn mutants(root: &Path, arguments: &[String]) -> Result<ExitCode> {
     let built = ["build", "--workspace", "--quiet", "--locked", "--bin", "tidegate-mutants"];
     run::succeed(run::cargo(root).args(built).args(feature))?;
     run::finished(Command::new(run::target_folder(root).join("debug/tidegate-mutants")).args(arguments))
+}
+
+/// Real proxies and our controller beside them, built as the tests are, so that little is built twice.
+fn live(arguments: &[String]) -> Result<ExitCode> {
+    let parts = ["--workspace", "--bin", "rollouts-controller", "--bin", "tidegate-live"];
+    run::succeed(run::cargo(root()).args(["build", "--quiet"]).args(parts))?;
+    run::finished(Command::new(run::target_folder(root()).join("debug/tidegate-live")).args(arguments))
 }
 
 /// Builds and runs a program of the workspace that needs more than this one should.

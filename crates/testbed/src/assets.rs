@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::go_build::{self, Source};
+use crate::go_build::{self, KUBERNETES, Source};
 use crate::progress::say;
 
 /// How the names of folders with unfinished builds begin.
@@ -37,18 +37,29 @@ pub enum AssetError {
         source: std::io::Error,
     },
     /// The Go module with our wrappers was not found.
-    #[error(
-        "the folder testbed/kubernetes (go.mod, cmd/) was not found; run from inside the repository or set KUBEBUILDER_ASSETS"
-    )]
-    NoSource,
-    /// The folder does not name a Kubernetes version.
-    #[error("{0} does not require k8s.io/kubernetes; it must name the version to build")]
-    NoVersion(PathBuf),
+    #[error("the folder testbed/{0} (with a go.mod) was not found; run from inside the repository")]
+    NoSource(&'static str),
+    /// The module does not name the version to build.
+    #[error("{file} does not require {upstream}; it must name the version to build")]
+    NoVersion {
+        /// The go.mod.
+        file: PathBuf,
+        /// The module it must require.
+        upstream: &'static str,
+    },
     /// There is no Go.
     #[error(
-        "`go` was not found: install Go, at least the version in testbed/kubernetes/go.mod, or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl"
+        "`go` was not found: install Go, at least the version in the go.mod under testbed/, or (without Istio) set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl"
     )]
     NoGo,
+    /// Something could not be fetched from a registry.
+    #[error("fetching {what} failed: {problem}")]
+    Fetch {
+        /// What was wanted.
+        what: &'static str,
+        /// What went wrong and what to do.
+        problem: String,
+    },
     /// A build failed.
     #[error("building {binary} failed; the last lines were:\n{tail}")]
     Build {
@@ -85,7 +96,8 @@ pub fn prepare() -> Result<Binaries, AssetError> {
     let from_given = |name: &str| given.as_ref().map(|dir| dir.join(name)).filter(|path| path.is_file());
     // A given folder usually lacks the controller manager: what it lacks may come from PATH, so that nothing is built.
     let find = |name: &str| from_given(name).or_else(|| given.as_ref().and_then(|_| on_path(name)));
-    let built = if go_build::BINARIES.iter().all(|name| find(name).is_some()) { None } else { Some(built()?) };
+    let is_given = KUBERNETES.programs.iter().all(|(name, _)| find(name).is_some());
+    let built = if is_given { None } else { Some(built()?) };
     let pick = |name: &str| {
         find(name).or_else(|| built.as_ref().map(|dir| dir.join(name))).unwrap_or_else(|| PathBuf::from(name))
     };
@@ -99,9 +111,20 @@ pub fn prepare() -> Result<Binaries, AssetError> {
 
 /// The folder of programs built from our module, building them if need be.
 fn built() -> Result<PathBuf, AssetError> {
-    let source = Source::find()?;
+    let source = Source::find(&KUBERNETES)?;
+    let names: Vec<&str> = KUBERNETES.programs.iter().map(|(name, _)| *name).collect();
+    filled(&source.folder_name(), &names, |scratch| go_build::build_all(&source, scratch))
+}
+
+/// A folder of the cache that holds all `files`; made by `make` if need be, by one process at a time.
+pub(crate) fn filled(
+    name: &str,
+    files: &[&str],
+    make: impl FnOnce(&Path) -> Result<(), AssetError>,
+) -> Result<PathBuf, AssetError> {
+    let is_complete = |folder: &Path| files.iter().all(|file| folder.join(file).is_file());
     let cache = cache_dir()?;
-    let folder = cache.join(source.folder_name());
+    let folder = cache.join(name);
     if is_complete(&folder) {
         return Ok(folder);
     }
@@ -109,7 +132,7 @@ fn built() -> Result<PathBuf, AssetError> {
     let lock_path = cache.join("build.lock");
     let lock = File::create(&lock_path).map_err(at(&lock_path))?;
     if lock.try_lock().is_err() {
-        say("another process is building the control plane; waiting for it");
+        say("another process is building; waiting for it");
         lock.lock().map_err(at(&lock_path))?;
     }
     // Another process may have built it while this one waited.
@@ -118,7 +141,7 @@ fn built() -> Result<PathBuf, AssetError> {
     }
     remove_abandoned(&cache);
     let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(&cache).map_err(at(&cache))?;
-    go_build::build_all(&source, scratch.path())?;
+    make(scratch.path())?;
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(at(&folder))?;
     }
@@ -133,10 +156,6 @@ fn remove_abandoned(cache: &Path) {
             let _best_effort = fs::remove_dir_all(entry.path());
         }
     }
-}
-
-fn is_complete(folder: &Path) -> bool {
-    go_build::BINARIES.iter().all(|name| folder.join(name).is_file())
 }
 
 /// The first executable of that name on PATH.

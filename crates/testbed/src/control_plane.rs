@@ -86,7 +86,7 @@ impl ControlPlane {
         while !is_ready(&client).await {
             pause(&mut [&mut etcd, &mut apiserver], deadline).await?;
         }
-        let args = manager_args(layout, &credentials, manager_port);
+        let args = manager_args(layout, &credentials, manager_port, &options.without_controllers);
         let mut controller_manager = part("kube-controller-manager", &binaries.kube_controller_manager, args)?;
         while !controllers_work(&client).await {
             pause(&mut [&mut etcd, &mut apiserver, &mut controller_manager], deadline).await?;
@@ -204,7 +204,8 @@ fn apiserver_args(
     args
 }
 
-fn manager_args(layout: &Layout, credentials: &Credentials, port: u16) -> Vec<String> {
+fn manager_args(layout: &Layout, credentials: &Credentials, port: u16, without: &[String]) -> Vec<String> {
+    let without: String = without.iter().map(|name| format!(",-{name}")).collect();
     let kubeconfig = credentials.kubeconfig("controller-manager");
     vec![
         Layout::flag("kubeconfig", &kubeconfig),
@@ -218,6 +219,6 @@ fn manager_args(layout: &Layout, credentials: &Credentials, port: u16) -> Vec<St
         "--leader-elect=false".to_owned(),
         "--kube-api-qps=500".to_owned(),
         "--kube-api-burst=1000".to_owned(),
-        format!("--controllers={CONTROLLERS}"),
+        format!("--controllers={CONTROLLERS}{without}"),
     ]
 }

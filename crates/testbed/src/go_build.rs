@@ -1,4 +1,4 @@
-//! Builds the control plane from the Go module that is committed in `testbed/kubernetes`.
+//! Builds programs from the Go modules that are committed under `testbed/`.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -14,12 +14,38 @@ use crate::assets::{AssetError, at, on_path};
 use crate::process::{spawn, tied};
 use crate::progress::say;
 
-/// What is built, in the order of [`crate::Binaries`].
-pub(crate) const BINARIES: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
+/// A module with wrappers of ours around upstream commands.
+pub(crate) struct Module {
+    /// Its folder under `testbed/`, also the name of its cache folder.
+    pub(crate) folder: &'static str,
+    /// The upstream module whose version is what is built.
+    pub(crate) upstream: &'static str,
+    /// Programs and the folder of each in the module.
+    pub(crate) programs: &'static [(&'static str, &'static str)],
+    /// Further files on which the content of the cache folder depends.
+    pub(crate) inputs: &'static [&'static str],
+    /// What a person is told before a build.
+    pub(crate) effort: &'static str,
+}
 
-/// The module with our wrappers.
+/// The control plane.
+pub(crate) const KUBERNETES: Module = Module {
+    folder: "kubernetes",
+    upstream: "k8s.io/kubernetes",
+    programs: &[
+        ("etcd", "cmd/etcd"),
+        ("kube-apiserver", "cmd/kube-apiserver"),
+        ("kube-controller-manager", "cmd/kube-controller-manager"),
+        ("kubectl", "cmd/kubectl"),
+    ],
+    inputs: &[],
+    effort: "etcd and Kubernetes; once, about ten minutes on two cores",
+};
+
+/// A module as it is in this checkout.
 pub(crate) struct Source {
-    dir: PathBuf,
+    module: &'static Module,
+    pub(crate) dir: PathBuf,
     /// Such as `v1.36.3`.
     version: String,
     digest: u64,
@@ -27,36 +53,39 @@ pub(crate) struct Source {
 
 impl Source {
     /// Finds the module next to this crate or above the current folder, and reads what its programs depend on.
-    pub(crate) fn find() -> Result<Self, AssetError> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/kubernetes");
+    pub(crate) fn find(module: &'static Module) -> Result<Self, AssetError> {
+        let folder = Path::new("testbed").join(module.folder);
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(&folder);
         let here = std::env::current_dir().unwrap_or_default();
-        let above = here.ancestors().map(|dir| dir.join("testbed/kubernetes"));
+        let above = here.ancestors().map(|dir| dir.join(&folder));
         let dir = std::iter::once(beside)
             .chain(above)
             .find(|dir| dir.join("go.mod").is_file())
-            .ok_or(AssetError::NoSource)?;
-        Self::read(dir)
+            .ok_or(AssetError::NoSource(module.folder))?;
+        Self::read(module, dir)
     }
 
-    fn read(dir: PathBuf) -> Result<Self, AssetError> {
+    fn read(module: &'static Module, dir: PathBuf) -> Result<Self, AssetError> {
         let mut files = vec![dir.join("go.mod"), dir.join("go.sum")];
-        files.extend(BINARIES.map(|name| dir.join("cmd").join(name).join("main.go")));
+        files.extend(module.programs.iter().map(|(_, package)| dir.join(package).join("main.go")));
+        files.extend(module.inputs.iter().map(|file| dir.join(file)));
         let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-        let mut module = String::new();
+        let mut text = String::new();
         for (index, file) in files.iter().enumerate() {
             let bytes = fs::read(file).map_err(at(file))?;
             digest = bytes.iter().fold(digest, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
             if index == 0 {
-                module = String::from_utf8_lossy(&bytes).into_owned();
+                text = String::from_utf8_lossy(&bytes).into_owned();
             }
         }
-        let version = required_version(&module).ok_or_else(|| AssetError::NoVersion(dir.join("go.mod")))?;
-        Ok(Self { dir, version, digest })
+        let missing = || AssetError::NoVersion { file: dir.join("go.mod"), upstream: module.upstream };
+        let version = required_version(&text, module.upstream).ok_or_else(missing)?;
+        Ok(Self { module, dir, version, digest })
     }
 
     /// Name of the cache folder: changes with anything that changes the programs.
     pub(crate) fn folder_name(&self) -> String {
-        format!("kubernetes-{}-{:016x}", self.version, self.digest)
+        format!("{}-{}-{:016x}", self.module.folder, self.version, self.digest)
     }
 
     /// The server must know its version: without these flags it reports none and clients misjudge it.
@@ -71,24 +100,33 @@ impl Source {
     }
 }
 
-fn required_version(module: &str) -> Option<String> {
-    module.lines().find_map(|line| {
+fn required_version(text: &str, upstream: &str) -> Option<String> {
+    text.lines().find_map(|line| {
         let mut words = line.trim().trim_start_matches("require ").split_whitespace();
-        let found = words.next() == Some("k8s.io/kubernetes");
+        let found = words.next() == Some(upstream);
         words.next().filter(|_| found).map(str::to_owned)
     })
 }
 
-/// Builds all programs into `target`.
-pub(crate) fn build_all(source: &Source, target: &Path) -> Result<(), AssetError> {
-    let go = on_path("go")
+/// The Go on this machine.
+pub(crate) fn go() -> Result<PathBuf, AssetError> {
+    on_path("go")
         .or_else(|| Some(PathBuf::from("/usr/local/go/bin/go")).filter(|path| path.is_file()))
-        .ok_or(AssetError::NoGo)?;
-    say(&format!("building etcd and Kubernetes {} (once, about ten minutes on two cores)", source.version));
-    BINARIES.iter().try_for_each(|binary| build(source, &go, binary, target))
+        .ok_or(AssetError::NoGo)
 }
 
-fn build(source: &Source, go: &Path, binary: &str, target: &Path) -> Result<(), AssetError> {
+/// Builds all programs of a module into `target`.
+pub(crate) fn build_all(source: &Source, target: &Path) -> Result<(), AssetError> {
+    let go = go()?;
+    say(&format!("building {} {} ({})", source.module.folder, source.version, source.module.effort));
+    source.module.programs.iter().try_for_each(|(binary, package)| build(source, &go, binary, package, target))
+}
+
+/// What every call of Go gets: the committed sums are what is verified, the public database does not know every module.
+pub(crate) const ENVIRONMENT: [(&str, &str); 4] =
+    [("CGO_ENABLED", "0"), ("GOFLAGS", "-mod=readonly"), ("GOWORK", "off"), ("GONOSUMDB", "*")];
+
+fn build(source: &Source, go: &Path, binary: &str, package: &str, target: &Path) -> Result<(), AssetError> {
     let failed = |tail: String| AssetError::Build { binary: binary.to_owned(), tail };
     let mut command = tied(go);
     command
@@ -96,12 +134,8 @@ fn build(source: &Source, go: &Path, binary: &str, target: &Path) -> Result<(), 
         .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", &source.linker_flags()])
         .arg("-o")
         .arg(target.join(binary))
-        .arg(format!("./cmd/{binary}"))
-        // The committed sums are what is verified; the public database does not know every module.
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "-mod=readonly")
-        .env("GOWORK", "off")
-        .env("GONOSUMDB", "*")
+        .arg(format!("./{package}"))
+        .envs(ENVIRONMENT)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -157,16 +191,17 @@ mod tests {
 
     #[test]
     fn the_committed_module_names_its_version_and_a_stable_folder() {
-        let source = Source::find().unwrap();
+        let source = Source::find(&KUBERNETES).unwrap();
         assert!(source.version.starts_with("v1."), "{}", source.version);
-        assert_eq!(source.folder_name(), Source::find().unwrap().folder_name());
+        assert_eq!(source.folder_name(), Source::find(&KUBERNETES).unwrap().folder_name());
         assert!(source.linker_flags().contains(&format!("gitVersion={}", source.version)));
     }
 
     #[test]
     fn the_version_is_found_in_both_forms_of_require() {
-        assert_eq!(required_version("require k8s.io/kubernetes v1.2.3\n").as_deref(), Some("v1.2.3"));
-        assert_eq!(required_version("require (\n\tk8s.io/kubernetes v1.2.3\n)\n").as_deref(), Some("v1.2.3"));
-        assert_eq!(required_version("module k8s.io/kubernetes\n"), None);
+        let version = |text: &str| required_version(text, "k8s.io/kubernetes");
+        assert_eq!(version("require k8s.io/kubernetes v1.2.3\n").as_deref(), Some("v1.2.3"));
+        assert_eq!(version("require (\n\tk8s.io/kubernetes v1.2.3\n)\n").as_deref(), Some("v1.2.3"));
+        assert_eq!(version("module k8s.io/kubernetes\n"), None);
     }
 }

@@ -21,12 +21,14 @@
 //!
 //! The programs come from `KUBEBUILDER_ASSETS` if that is set. Otherwise they are built once, from the Go module in
 //! `testbed/kubernetes`, into `$TIDEGATE_CACHE`, `$XDG_CACHE_HOME/tidegate` or `~/.cache/tidegate`.
+//! [`prepare_mesh`] does the same for istiod, Envoy and Istio's kinds; a testbed itself does not need them.
 
 mod assets;
 mod control_plane;
 mod credentials;
 mod error;
 mod go_build;
+mod mesh_assets;
 mod process;
 mod progress;
 pub mod registry;
@@ -34,5 +36,6 @@ mod testbed;
 
 pub use assets::{AssetError, Binaries, cache_dir, prepare};
 pub use error::TestbedError;
-pub use process::Part;
+pub use mesh_assets::{MeshBinaries, prepare_mesh};
+pub use process::{Part, free_ports};
 pub use testbed::{Options, Testbed};

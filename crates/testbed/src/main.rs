@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use tidegate_clock::Clock;
 use tidegate_testbed::registry::{self, Pid, Record};
-use tidegate_testbed::{Options, Testbed, prepare};
+use tidegate_testbed::{Options, Testbed, prepare, prepare_mesh};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A real Kubernetes control plane on loopback, for tests and for trying things out.
@@ -28,7 +28,14 @@ enum Task {
     /// List running testbeds: name, process, age, kubeconfig.
     Status,
     /// Only prepare the programs: etcd, kube-apiserver, kube-controller-manager, kubectl.
-    Build,
+    Build(Build),
+}
+
+#[derive(Args)]
+struct Build {
+    /// Also istiod, Envoy and Istio's kinds.
+    #[arg(long)]
+    mesh: bool,
 }
 
 #[derive(Args)]
@@ -82,7 +89,7 @@ async fn perform(task: Task) -> anyhow::Result<()> {
         Task::Up(up) => run(&up).await,
         Task::Down(down) => stop(&down).await,
         Task::Status => status(),
-        Task::Build => build().await,
+        Task::Build(wanted) => build(&wanted).await,
     }
 }
 
@@ -205,10 +212,16 @@ fn status() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn build() -> anyhow::Result<()> {
+async fn build(wanted: &Build) -> anyhow::Result<()> {
     let binaries = tokio::task::spawn_blocking(prepare).await??;
     for path in [&binaries.etcd, &binaries.kube_apiserver, &binaries.kube_controller_manager, &binaries.kubectl] {
         say(&format!("using {}", path.display()));
+    }
+    if wanted.mesh {
+        let mesh = tokio::task::spawn_blocking(prepare_mesh).await??;
+        for path in [&mesh.istiod, &mesh.envoy, &mesh.crds] {
+            say(&format!("using {}", path.display()));
+        }
     }
     Ok(())
 }

@@ -142,7 +142,10 @@ pub(crate) fn tail(path: &Path, count: usize) -> String {
 }
 
 /// `N` ports that are free now. Someone may take one before it is used; the caller then tries again.
-pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
+///
+/// # Errors
+/// When no more can be had.
+pub fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     // All are held until all are known, or the same one could be given twice.
     let mut held = Vec::with_capacity(N);
     let mut ports = [0; N];

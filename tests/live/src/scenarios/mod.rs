@@ -1,0 +1,54 @@
+//! What is shown, by name.
+
+mod canary;
+mod recipes;
+
+use anyhow::Result;
+use futures::future::BoxFuture;
+
+use crate::objects::{Carries, Level, Plan};
+use crate::report::Report;
+use crate::shop::Shop;
+use crate::stage::Stage;
+
+type Play = for<'a, 'b> fn(&'b mut Shop<'a>) -> BoxFuture<'b, Result<()>>;
+
+/// One scenario.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    plan: fn() -> Plan,
+    play: Play,
+}
+
+/// All of them, in the order they are played.
+pub(crate) const ALL: [Scenario; 15] = [
+    Scenario { name: "canary-subset", plan: || canary::plan(Level::Subset), play: canary::complete },
+    Scenario { name: "canary-host", plan: || canary::plan(Level::Host), play: canary::complete },
+    Scenario { name: "abort-subset", plan: || canary::plan(Level::Subset), play: canary::aborted },
+    Scenario { name: "abort-host", plan: || canary::plan(Level::Host), play: canary::aborted },
+    Scenario { name: "supersede-subset", plan: || canary::plan(Level::Subset), play: canary::superseded },
+    Scenario { name: "supersede-host", plan: || canary::plan(Level::Host), play: canary::superseded },
+    Scenario { name: "per-mille", plan: canary::per_mille_plan, play: canary::per_mille },
+    Scenario { name: "header-and-mirror", plan: recipes::routes_plan, play: recipes::routes },
+    Scenario { name: "sticky", plan: recipes::sticky_plan, play: recipes::sticky },
+    Scenario { name: "geography", plan: recipes::geography_plan, play: recipes::geography },
+    Scenario { name: "tcp-subset", plan: || canary::plan_of(Level::Subset, Carries::Tcp), play: canary::complete },
+    Scenario { name: "tcp-host", plan: || canary::plan_of(Level::Host, Carries::Tcp), play: canary::complete },
+    Scenario { name: "tls-subset", plan: || canary::plan_of(Level::Subset, Carries::Tls), play: canary::complete },
+    Scenario { name: "tls-host", plan: || canary::plan_of(Level::Host, Carries::Tls), play: canary::complete },
+    Scenario { name: "sidecar-subset", plan: canary::east_west_plan, play: canary::complete },
+];
+
+impl Scenario {
+    /// Plays it to its end, or to where it cannot go on.
+    pub(crate) async fn play(&self, stage: &Stage) -> Report {
+        let name = self.name.to_owned();
+        let mut shop = match Shop::open(stage, (self.plan)()).await {
+            Ok(shop) => shop,
+            Err(problem) => return Report { name, problem: Some(format!("{problem:#}")), ..Report::default() },
+        };
+        let played = (self.play)(&mut shop).await;
+        let problem = played.err().map(|problem| format!("{problem:#}"));
+        Report { name, problem, ..shop.close().await }
+    }
+}
