@@ -82,6 +82,12 @@ impl Cluster {
         list.items.into_iter().map(with_kind).collect()
     }
 
+    /// Makes a pod vanish without a warning, as a broken node does.
+    pub(crate) async fn kill_pod(&self, namespace: &str, name: &str) -> Result<()> {
+        let deleted = self.api("", "Pod", namespace).delete(name, &DeleteParams::default().grace_period(0)).await;
+        deleted.with_context(|| format!("deleting pod {name}")).map(drop)
+    }
+
     /// Removes a namespace; does not wait until it is gone.
     pub(crate) async fn remove_namespace(&self, name: &str) -> Result<()> {
         let deleted = self.api("", "Namespace", "").delete(name, &DeleteParams::default()).await;

@@ -181,3 +181,37 @@ async fn ask_over_http(kind: Kind, target: &Target, kept: &mut Option<Connection
         None => bail!("status {}", answer.status),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_testbed::free_ports;
+
+    use super::*;
+    use crate::istio::at;
+    use crate::server::{Notes, Server};
+
+    #[tokio::test]
+    async fn every_answer_is_counted_by_version_and_a_server_that_goes_away_is_a_failure() {
+        // Given a server and clients of all kinds that it understands
+        let _already = rustls::crypto::ring::default_provider().install_default();
+        let [port] = free_ports().unwrap();
+        let server = Server::start(at(port), "7", "pod", Notes::default()).await.unwrap();
+        let target = Target { address: at(port), host: "shop.example".to_owned() };
+        let load = Load::start(&target, &[Kind::Kept, Kind::New, Kind::Tcp, Kind::Tls]);
+
+        // When it answers
+        let versions = load.sample(40).await.unwrap();
+        assert_eq!(versions.keys().collect::<Vec<_>>(), ["7"]);
+        assert_eq!(load.totals().failed, 0);
+
+        // And then does not
+        load.step("gone");
+        drop(server);
+        tokio::time::sleep(PERIOD * 5).await;
+        let totals = load.totals();
+        for kind in [Kind::Kept, Kind::New, Kind::Tcp, Kind::Tls] {
+            assert!(totals.failures.iter().any(|failure| failure.kind == kind && failure.step == "gone"), "{kind:?}");
+        }
+        assert_eq!(totals.failed, totals.failures.len() as u64);
+    }
+}

@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) managed: Vec<&'static str>,
     /// `headers` of the canary destination.
     pub(crate) canary_headers: Option<Value>,
+    /// Whether old pods go as soon as they may, and at once. Only with the time for proxies that an annotation asks for.
+    pub(crate) is_hasty: bool,
     /// Whether clients call the Service through a sidecar instead of the gateway.
     pub(crate) is_east_west: bool,
 }
@@ -45,8 +47,16 @@ pub(crate) struct Plan {
 impl Plan {
     /// HTTP through the gateway.
     pub(crate) fn new(level: Level, steps: Value) -> Self {
-        let managed = Vec::new();
-        Self { level, carries: Carries::Http, steps, total: None, managed, canary_headers: None, is_east_west: false }
+        Self {
+            level,
+            carries: Carries::Http,
+            steps,
+            total: None,
+            managed: Vec::new(),
+            canary_headers: None,
+            is_hasty: false,
+            is_east_west: false,
+        }
     }
 }
 
@@ -145,7 +155,8 @@ fn virtual_service(plan: &Plan, place: &Place) -> Value {
     let route = json!([{"destination": destination("stable", "current"), "weight": plan.total.unwrap_or(100)}, canary]);
     let host = place.host(plan);
     let routes = match plan.carries {
-        Carries::Http => json!([{"name": "primary", "route": route}]),
+        // Istio would try twice more, and hide requests that failed.
+        Carries::Http => json!([{"name": "primary", "retries": {"attempts": 0}, "route": route}]),
         Carries::Tls => json!([{"match": [{"port": place.port, "sniHosts": [host]}], "route": route}]),
         Carries::Tcp => json!([{"match": [{"port": place.port}], "route": route}]),
     };
@@ -173,10 +184,14 @@ fn rollout(plan: &Plan, place: &Place) -> Value {
         let subsets = json!({"name": SHOP, "canarySubsetName": "next", "stableSubsetName": "current"});
         set(istio, "destinationRule", subsets);
     }
+    let mut metadata = json!({"name": SHOP, "namespace": place.namespace});
+    if plan.is_hasty {
+        set(&mut canary, "scaleDownDelaySeconds", json!(0));
+        set(&mut metadata, "annotations", json!({"rollouts.tidegate.dev/traffic-propagation": "2s"}));
+    }
     set(&mut canary, "trafficRouting", routing);
-    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
-        "metadata": {"name": SHOP, "namespace": place.namespace},
-        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": SHOP}}, "template": template("1"),
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": metadata,
+        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": SHOP}}, "template": template(plan, "1"),
             "strategy": {"canary": canary}}})
 }
 
@@ -187,8 +202,9 @@ fn set(object: &mut Value, field: &str, value: Value) {
     }
 }
 
-/// A version of the shop. Its pods go slowly.
-pub(crate) fn template(version: &str) -> Value {
-    json!({"metadata": {"labels": {"app": SHOP}, "annotations": {"node-agent.tidegate.dev/stop-delay": "3s"}},
+/// A version of the shop.
+pub(crate) fn template(plan: &Plan, version: &str) -> Value {
+    let delay = if plan.is_hasty { "0s" } else { "3s" };
+    json!({"metadata": {"labels": {"app": SHOP}, "annotations": {"node-agent.tidegate.dev/stop-delay": delay}},
         "spec": {"containers": [{"name": "main", "image": format!("shop:{version}")}]}})
 }

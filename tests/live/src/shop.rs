@@ -75,7 +75,7 @@ impl<'a> Shop<'a> {
     /// A new version.
     pub(crate) async fn update(&self, version: &str) -> Result<()> {
         self.step(&format!("update to {version}"));
-        self.patch(json!({"spec": {"template": objects::template(version)}})).await
+        self.patch(json!({"spec": {"template": objects::template(&self.plan, version)}})).await
     }
 
     /// What `promote` sends for a pause.
@@ -195,6 +195,16 @@ impl<'a> Shop<'a> {
     /// A row that was measured elsewhere.
     pub(crate) fn note(&mut self, row: Row) {
         self.rows.push(row);
+    }
+
+    /// All but one of the pods vanish.
+    pub(crate) async fn break_pods(&self) -> Result<()> {
+        self.step("pods vanish");
+        let pods = self.stage.cluster.list("", "Pod", &self.place.namespace).await?;
+        for name in pods.iter().skip(1).filter_map(|pod| pod["metadata"]["name"].as_str()) {
+            self.stage.cluster.kill_pod(&self.place.namespace, name).await?;
+        }
+        Ok(())
     }
 
     /// Gives the proxies time to follow.

@@ -21,8 +21,12 @@ pub(super) fn plan_of(level: Level, carries: Carries) -> Plan {
     Plan { carries, ..plan(level) }
 }
 
-pub(super) fn east_west_plan() -> Plan {
-    Plan { is_east_west: true, ..plan(Level::Subset) }
+pub(super) fn east_west_plan(level: Level) -> Plan {
+    Plan { is_east_west: true, ..plan(level) }
+}
+
+pub(super) fn hasty_plan(level: Level) -> Plan {
+    Plan { is_hasty: true, ..Plan::new(level, stops(&[50])) }
 }
 
 pub(super) fn per_mille_plan() -> Plan {
@@ -80,6 +84,29 @@ pub(super) fn superseded<'b>(shop: &'b mut Shop<'_>) -> BoxFuture<'b, Result<()>
         }
         shop.healthy("3").await?;
         shop.measure("complete", &[("3", 1.0)]).await
+    }
+    .boxed()
+}
+
+/// From half to the end at once, where the old pods are no longer wanted.
+pub(super) fn hasty<'b>(shop: &'b mut Shop<'_>) -> BoxFuture<'b, Result<()>> {
+    async move {
+        shop.update("2").await?;
+        shop.paused_at(1).await?;
+        shop.measure("weight 50", &[("2", 0.5), ("1", 0.5)]).await?;
+        shop.promote().await?;
+        shop.healthy("2").await?;
+        shop.measure("complete", &[("2", 1.0)]).await
+    }
+    .boxed()
+}
+
+/// Pods vanish while proxies still send to them. No rollout does this; it shows that failed requests are seen.
+pub(super) fn broken<'b>(shop: &'b mut Shop<'_>) -> BoxFuture<'b, Result<()>> {
+    async move {
+        shop.break_pods().await?;
+        shop.healthy("1").await?;
+        shop.measure("recovered", &[("1", 1.0)]).await
     }
     .boxed()
 }

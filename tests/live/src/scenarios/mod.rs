@@ -20,14 +20,19 @@ pub(crate) struct Scenario {
     play: Play,
 }
 
+/// The scenario in which requests must fail.
+const ALARM: &str = "alarm";
+
 /// All of them, in the order they are played.
-pub(crate) const ALL: [Scenario; 15] = [
+pub(crate) const ALL: [Scenario; 19] = [
     Scenario { name: "canary-subset", plan: || canary::plan(Level::Subset), play: canary::complete },
     Scenario { name: "canary-host", plan: || canary::plan(Level::Host), play: canary::complete },
     Scenario { name: "abort-subset", plan: || canary::plan(Level::Subset), play: canary::aborted },
     Scenario { name: "abort-host", plan: || canary::plan(Level::Host), play: canary::aborted },
     Scenario { name: "supersede-subset", plan: || canary::plan(Level::Subset), play: canary::superseded },
     Scenario { name: "supersede-host", plan: || canary::plan(Level::Host), play: canary::superseded },
+    Scenario { name: "hasty-subset", plan: || canary::hasty_plan(Level::Subset), play: canary::hasty },
+    Scenario { name: "hasty-host", plan: || canary::hasty_plan(Level::Host), play: canary::hasty },
     Scenario { name: "per-mille", plan: canary::per_mille_plan, play: canary::per_mille },
     Scenario { name: "header-and-mirror", plan: recipes::routes_plan, play: recipes::routes },
     Scenario { name: "sticky", plan: recipes::sticky_plan, play: recipes::sticky },
@@ -36,7 +41,9 @@ pub(crate) const ALL: [Scenario; 15] = [
     Scenario { name: "tcp-host", plan: || canary::plan_of(Level::Host, Carries::Tcp), play: canary::complete },
     Scenario { name: "tls-subset", plan: || canary::plan_of(Level::Subset, Carries::Tls), play: canary::complete },
     Scenario { name: "tls-host", plan: || canary::plan_of(Level::Host, Carries::Tls), play: canary::complete },
-    Scenario { name: "sidecar-subset", plan: canary::east_west_plan, play: canary::complete },
+    Scenario { name: "sidecar-subset", plan: || canary::east_west_plan(Level::Subset), play: canary::complete },
+    Scenario { name: "sidecar-host", plan: || canary::east_west_plan(Level::Host), play: canary::complete },
+    Scenario { name: ALARM, plan: || canary::plan(Level::Subset), play: canary::broken },
 ];
 
 impl Scenario {
@@ -49,6 +56,31 @@ impl Scenario {
         };
         let played = (self.play)(&mut shop).await;
         let problem = played.err().map(|problem| format!("{problem:#}"));
-        Report { name, problem, ..shop.close().await }
+        Report { is_alarm: self.name == ALARM, name, problem, ..shop.close().await }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_mesh::{Config, Objects};
+
+    use super::*;
+    use crate::objects::{self, Place};
+
+    #[test]
+    fn the_simulated_mesh_reads_the_objects_of_every_scenario() {
+        let place = Place { namespace: "shop".to_owned(), port: 8000, pod_port: 8080 };
+        for scenario in &ALL {
+            let objects = objects::all(&(scenario.plan)(), &place);
+            let config = Config::read(&Objects::sorted(&objects));
+            assert_eq!(config.problems().count(), 0, "{}", scenario.name);
+            assert_eq!(config.virtual_services().len(), 1, "{}", scenario.name);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_unknown_scenario_is_named_before_anything_starts() {
+        let problem = crate::play(&["nothing".to_owned()]).await.unwrap_err().to_string();
+        assert!(problem.starts_with("there is no scenario nothing; there are canary-subset, "), "{problem}");
     }
 }
