@@ -2,7 +2,6 @@
 //! `cargo xtask mutants`.
 
 use std::io::Write;
-use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -10,7 +9,6 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use tidegate_controller::mutation::{self, Mutation};
 use tidegate_scenario::safety;
-use tidegate_sim::experiment::Report;
 
 /// Simulated worlds mostly make and drop small pieces of JSON: this took a fifth off a run (release build).
 #[global_allocator]
@@ -54,28 +52,6 @@ fn main() -> Result<ExitCode> {
     Ok(if caught == chosen.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Seeds that noticed the faults that few seeds notice. They are tried first; when they do not notice any more, as after
-/// a change of what is drawn, all are.
-const KNOWN: [(Mutation, u64); 6] = [
-    (Mutation::StepsWhilePaused, 99),
-    (Mutation::DrainsOldSetsAtOnce, 277),
-    (Mutation::PromotesTheAborted, 181),
-    (Mutation::LetsFullPromotionWin, 107),
-    (Mutation::AbortsUnasked, 203),
-    (Mutation::KeepsServicesOfTheGone, 44),
-];
-
-fn first_failure(mutation: Mutation, seeds: Range<u64>) -> Result<Option<Report>> {
-    let known = KNOWN.iter().find(|(known, seed)| *known == mutation && seeds.contains(seed));
-    if let Some((_, seed)) = known {
-        let report = safety::experiment().run(*seed, false)?;
-        if report.rule.is_some() {
-            return Ok(Some(report));
-        }
-    }
-    Ok(safety::experiment().first_failure(seeds)?)
-}
-
 fn is_caught(mutation: Mutation, arguments: &Arguments, out: &mut dyn Write) -> Result<bool> {
     let begun = Instant::now();
     mutation::choose(Some(mutation));
@@ -83,7 +59,7 @@ fn is_caught(mutation: Mutation, arguments: &Arguments, out: &mut dyn Write) -> 
     let report = if arguments.log && seeds.end == seeds.start + 1 {
         Some(safety::experiment().run(seeds.start, true)?)
     } else {
-        first_failure(mutation, seeds)?
+        safety::experiment().first_failure(seeds)?
     };
     mutation::choose(None);
     let seconds = begun.elapsed().as_secs_f64();
