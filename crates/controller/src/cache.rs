@@ -6,7 +6,7 @@ use tidegate_api::experiment::Experiment;
 use tidegate_api::rollout::{IstioVirtualService, Rollout};
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
-use tidegate_engine::mesh;
+use tidegate_engine::routing;
 use tidegate_runtime::{Index, Key, Store};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{service_roles, template_references};
@@ -89,7 +89,7 @@ fn workload_keys(rollout: &Rollout) -> Vec<String> {
 
 /// With every name that a reference may stand for: names may have dots themselves.
 fn virtual_service_keys(rollout: &Rollout) -> Vec<String> {
-    let named = mesh::virtual_services(rollout);
+    let named = routing::virtual_services(rollout);
     let read = named.iter().map(|(name, _)| Key::new(name.namespace.clone(), name.name.clone()).to_string());
     let dotted = named.iter().filter_map(|(_, reference)| dotted_key(rollout, reference));
     read.chain(dotted.map(|key| key.to_string())).collect()
@@ -102,7 +102,7 @@ pub(crate) fn dotted_key(rollout: &Rollout, reference: &IstioVirtualService) -> 
 }
 
 fn destination_rule_keys(rollout: &Rollout) -> Vec<String> {
-    mesh::destination_rule(rollout).map(|rule| in_namespace_of(rollout, rule.name.text())).into_iter().collect()
+    routing::destination_rule(rollout).map(|rule| in_namespace_of(rollout, rule.name.text())).into_iter().collect()
 }
 
 impl Cache {

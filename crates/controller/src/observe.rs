@@ -10,7 +10,7 @@ use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
-use tidegate_engine::{Observed, Router, mesh, needs_pods};
+use tidegate_engine::{Observed, Router, needs_pods, routing};
 use tidegate_runtime::Key;
 use tidegate_validate::labels;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
@@ -66,11 +66,11 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
 /// VirtualServices and the DestinationRule, if the Rollout names any.
 async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookError> {
     let istio = &shared.executor.istio;
-    if mesh::istio(&seen.rollout).is_none() || !shared.options.drives.contains(&Router::Istio) {
+    if routing::istio(&seen.rollout).is_none() || !shared.options.drives.contains(&Router::Istio) {
         return Ok(());
     }
     let (mut routed_at, mut relabelled_at) = (None, None);
-    for (name, reference) in mesh::virtual_services(&seen.rollout) {
+    for (name, reference) in routing::virtual_services(&seen.rollout) {
         let key = Key::new(name.namespace.clone(), name.name.clone());
         let mut looked = istio.look_up(IstioKind::VirtualService, &key).await?;
         if let (Lookup::Missing(_), Some(dotted)) = (&looked, dotted_key(&seen.rollout, &reference))
@@ -84,7 +84,7 @@ async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookErro
         }
         seen.found.virtual_services.insert(name, whole(looked));
     }
-    if let Some(rule) = mesh::destination_rule(&seen.rollout) {
+    if let Some(rule) = routing::destination_rule(&seen.rollout) {
         let key = Key::new(seen.rollout.metadata.namespace.text(), rule.name.text());
         let looked = istio.look_up(IstioKind::DestinationRule, &key).await?;
         if let Lookup::Found(object) = &looked {

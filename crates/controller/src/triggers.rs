@@ -9,7 +9,7 @@ use tidegate_api::names::{annotations, condition};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::{Items, Text};
-use tidegate_engine::{Event, mesh};
+use tidegate_engine::{Event, routing};
 use tidegate_runtime::{Change, Key, Stored};
 use tidegate_validate::labels::matches;
 use tidegate_validate::references::service_roles;
@@ -71,7 +71,7 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     }
     // DestinationRules too; and whoever was held because of this Rollout is looked at.
     for old in before.iter().copied() {
-        if let Some(rule) = mesh::destination_rule(old) {
+        if let Some(rule) = routing::destination_rule(old) {
             shared.rules.add(Key::new(key.namespace.clone(), rule.name.text()));
         }
         for other in rivals(shared, old) {
@@ -94,10 +94,10 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
 fn rivals(shared: &Shared, rollout: &Rollout) -> Vec<Key> {
     let rollouts = &shared.executor.cache.rollouts;
     let mut found = Vec::new();
-    for (name, _) in mesh::virtual_services(rollout) {
+    for (name, _) in routing::virtual_services(rollout) {
         found.extend(rollouts.find(BY_VIRTUAL_SERVICE, &Key::new(name.namespace, name.name).to_string()));
     }
-    if let Some(rule) = mesh::destination_rule(rollout) {
+    if let Some(rule) = routing::destination_rule(rollout) {
         let key = Key::new(rollout.metadata.namespace.text(), rule.name.text());
         found.extend(rollouts.find(BY_DESTINATION_RULE, &key.to_string()));
     }
@@ -185,7 +185,7 @@ pub(crate) fn workload_changed(shared: &Shared, kind: &str, key: &Key) {
 /// Istio came, went or changed its version: whoever names it is looked at.
 pub(crate) fn istio_changed(shared: &Shared) {
     for rollout in shared.executor.cache.rollouts.within("") {
-        if mesh::istio(&rollout).is_some() {
+        if routing::istio(&rollout).is_some() {
             shared.queue.add(Key::of(&rollout.metadata));
         }
     }

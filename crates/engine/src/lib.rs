@@ -9,7 +9,7 @@
 //!   counts/         how many pods, as arithmetic on a few numbers
 //!   steps.rs        what a canary step asks for
 //!   template/       pod templates: what is injected, and when two mean the same pod
-//!   mesh/           Istio's objects: what is wanted of them, what is wrong with them
+//!   routing/        Istio's objects: what is wanted of them, what is wrong with them
 //!   analysis/  experiment/  AnalysisRuns and Experiments of a Rollout
 //!   persist.rs  conditions.rs  progress.rs  duration.rs  phase.rs    the status
 //!   scale.rs  scale_down.rs  history.rs  restart.rs  metadata.rs     ReplicaSets and pods
@@ -31,7 +31,6 @@ mod experiment;
 mod held;
 mod history;
 mod invalid;
-pub mod mesh;
 mod metadata;
 pub mod mutation;
 mod new_set;
@@ -47,6 +46,7 @@ mod progress;
 mod promotion;
 mod restart;
 mod rollback;
+pub mod routing;
 mod scale;
 mod scale_down;
 mod services;

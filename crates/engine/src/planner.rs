@@ -13,13 +13,13 @@ use tidegate_validate::references::workload::WorkloadKind;
 use tidegate_validate::spec;
 
 use crate::invalid;
-use crate::mesh;
 use crate::mutation::{self, Mutation};
 use crate::new_set::{self, Hashes};
 use crate::observed::{Observed, SeenWorkload};
 use crate::pass::{CurrentRuns, Pass};
 use crate::pause::PauseChange;
 use crate::plan::{Action, Plan, SetEdit, Write};
+use crate::routing;
 use crate::sets::{self, Claim, SetFacts, Sets};
 use crate::steps;
 use crate::unsupported;
@@ -114,7 +114,7 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
     if let Some(error) = unfit.iter().find(|error| !is_about_routes(&error.path)) {
         return Err(error.to_string());
     }
-    let route_problem = unfit.first().map(ToString::to_string).or_else(|| mesh::problem(seen));
+    let route_problem = unfit.first().map(ToString::to_string).or_else(|| routing::problem(seen));
     let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
     let collisions = mutation::pick(Mutation::HashesMoreThanTheTemplate, rollout.spec.replicas, collisions);
     let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");

@@ -3,9 +3,9 @@
 use tidegate_api::names::{annotations, reason};
 use tidegate_api::view::ReplicaSet;
 
-use crate::mesh;
 use crate::pass::Pass;
 use crate::plan::{Event, SetEdit, Write};
+use crate::routing;
 use crate::sets::{Deadline, SetFacts};
 use crate::waiting::Waiting;
 
@@ -62,7 +62,7 @@ impl Pass<'_> {
             Deadline::None => {
                 let scaled = self.scale(new, new.spec_replicas(), true);
                 if stable >= self.replicas() && new.spec_replicas() > 0 {
-                    let least = mesh::drain_seconds(self.rollout).unwrap_or(0);
+                    let least = routing::drain_seconds(self.rollout).unwrap_or(0);
                     self.add_deadline(new, seconds.max(least));
                 }
                 Some(scaled)

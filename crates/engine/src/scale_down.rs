@@ -6,9 +6,9 @@ use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
 
 use crate::counts::fence_posts;
-use crate::mesh::{self, Mesh};
 use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
+use crate::routing::{self, Objects};
 use crate::sets::{Deadline, SetFacts};
 
 /// What becomes of one old set.
@@ -77,7 +77,7 @@ impl<'a> Pass<'a> {
             .any(|recorded| recorded == hash);
         recorded
             || services.iter().flatten().any(|name| self.selected(name) == hash)
-            || Mesh::of(self.seen).weighted_hashes(self.rollout).contains(hash)
+            || Objects::of(self.seen).weighted_hashes(self.rollout).contains(hash)
     }
 
     /// Old sets of a canary; says whether any size changes.
@@ -86,7 +86,7 @@ impl<'a> Pass<'a> {
         let fence = fence_posts(canary, replicas);
         let is_routed = canary.traffic_routing.is_some();
         let is_dynamic = canary.dynamic_stable_scale == Some(true);
-        let least = mesh::drain_seconds(self.rollout).unwrap_or(0);
+        let least = routing::drain_seconds(self.rollout).unwrap_or(0);
         let seconds = canary.scale_down_delay_seconds_or_default().max(least);
         let delay = Delay::new(seconds, canary.scale_down_delay_revision_limit);
         // The one that is idle after an update keeps what it selected, and nobody is sent there any more.
@@ -144,7 +144,7 @@ impl<'a> Pass<'a> {
 
     /// Whether a set that nobody names any more stays a moment, for proxies that have not seen it.
     fn lingers(&mut self, set: &ReplicaSet) -> bool {
-        let Some(seconds) = mesh::drain_seconds(self.rollout) else { return false };
+        let Some(seconds) = routing::drain_seconds(self.rollout) else { return false };
         match set.deadline() {
             Deadline::None => {
                 self.add_deadline(set, seconds);

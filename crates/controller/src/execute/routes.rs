@@ -10,7 +10,7 @@ use futures::future::join_all;
 use serde_json::Value;
 use tidegate_api::rollout::IstioVirtualService;
 use tidegate_api::wire::Text;
-use tidegate_engine::{Event, Subsets, Traffic, mesh};
+use tidegate_engine::{Event, Subsets, Traffic, routing};
 use tidegate_runtime::Key;
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_traffic::istio::{
@@ -59,7 +59,7 @@ enum Failure {
 
 impl From<RouterError> for Failure {
     fn from(error: RouterError) -> Self {
-        Self::Problem(error.to_string())
+        Self::Problem(error.explained())
     }
 }
 
@@ -69,7 +69,7 @@ type Editor<'a> = &'a (dyn Fn(&Value) -> Result<Edit, RouterError> + Sync);
 impl Execution<'_> {
     /// Brings the VirtualServices to this traffic, stage by stage; those of one stage side by side.
     pub(super) async fn write_routes(&self, traffic: &Traffic) -> Result<Outcome, LookError> {
-        let named = mesh::virtual_services(&self.seen.rollout);
+        let named = routing::virtual_services(&self.seen.rollout);
         let found: Vec<_> = named
             .iter()
             .filter_map(|(name, reference)| match self.seen.found.virtual_services.get(name) {
@@ -77,7 +77,7 @@ impl Execution<'_> {
                 _ => None,
             })
             .collect();
-        let Some(wanted) = mesh::desired(&self.seen.rollout, traffic) else { return Ok(Outcome::Done) };
+        let Some(wanted) = routing::desired(&self.seen.rollout, traffic) else { return Ok(Outcome::Done) };
         let mut failed = BTreeSet::new();
         let mut problems = Vec::new();
         for stage in &traffic.stages {
@@ -128,11 +128,11 @@ impl Execution<'_> {
     pub(super) async fn write_subsets(&self, subsets: &Subsets) -> Result<Outcome, LookError> {
         let rollout = &self.seen.rollout;
         let (Some(rule), Some(Lookup::Found(object))) =
-            (mesh::destination_rule(rollout), &self.seen.routes.destination_rule)
+            (routing::destination_rule(rollout), &self.seen.routes.destination_rule)
         else {
             return Ok(Outcome::Done);
         };
-        let hashes = mesh::hashes(rollout, subsets);
+        let hashes = routing::hashes(rollout, subsets);
         let edit = |object: &Value| edit_destination_rule(object, rule, rollout.metadata.name.text(), &hashes);
         match self.write_edit(IstioKind::DestinationRule, object, &edit).await {
             Ok(Some((_, change, before))) => {
@@ -198,7 +198,7 @@ impl Execution<'_> {
             IstioKind::DestinationRule => Kind::DestinationRule,
         };
         self.executor.uncertain.add(&self.key, kind, key);
-        Failure::Problem(error.to_string())
+        Failure::Problem(error.refusal().unwrap_or_else(|| error.to_string()))
     }
 
     /// Tells those who look at the object who changed what, and what was done about it.

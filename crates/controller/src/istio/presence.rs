@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_secs(60);
 const FAILED: Duration = Duration::from_secs(2);
 
 /// Versions we know, the one of the contract first, then the newest.
-const VERSIONS: [&str; 4] = ["v1alpha3", "v1", "v1beta1", "v1alpha3"];
+const VERSIONS: [&str; 3] = ["v1alpha3", "v1", "v1beta1"];
 
 /// Follows the place and the presence of Istio for as long as it is polled.
 pub(crate) async fn follow(shared: Arc<Shared>) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::Text;
-use tidegate_engine::mesh;
+use tidegate_engine::routing;
 use tidegate_runtime::Key;
 use tidegate_traffic::istio::{Claim, Routing, contests};
 
@@ -44,7 +44,7 @@ pub(crate) fn for_routes(shared: &Shared, rollout: &Rollout, key: &Key, object: 
         .filter_map(|other| {
             let canary = other.spec.canary()?;
             let status = other.status.as_ref().and_then(|status| status.canary.as_ref());
-            let named = mesh::virtual_services(other).into_iter().find(|(name, reference)| {
+            let named = routing::virtual_services(other).into_iter().find(|(name, reference)| {
                 Key::new(name.namespace.clone(), name.name.clone()) == *key
                     || crate::cache::dotted_key(other, reference).as_ref() == Some(key)
             });

@@ -3,7 +3,7 @@
 use kube::api::{Api, PostParams};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::Text;
-use tidegate_engine::mesh;
+use tidegate_engine::routing;
 use tidegate_runtime::Key;
 use tidegate_traffic::istio::{managed_by, release_destination_rule};
 use tracing::info;
@@ -60,5 +60,5 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
 fn names(rollout: &Rollout, rule: &Key) -> bool {
     rollout.metadata.deletion_timestamp.is_none()
         && rollout.metadata.namespace.text() == rule.namespace
-        && mesh::destination_rule(rollout).is_some_and(|named| named.name.text() == rule.name)
+        && routing::destination_rule(rollout).is_some_and(|named| named.name.text() == rule.name)
 }

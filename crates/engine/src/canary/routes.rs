@@ -9,9 +9,9 @@ use tidegate_api::wire::Text;
 use tidegate_traffic::istio::{Desired, Edit, Hashes, edit_destination_rule, stages};
 
 use super::traffic::{Recorded, Wanted};
-use crate::mesh::{self, Mesh};
 use crate::pass::{Held, Pass, plain_weights};
 use crate::plan::{Subsets, Traffic, Write};
+use crate::routing::{self, Objects};
 use crate::sets::SetFacts;
 use crate::waiting::Waiting;
 
@@ -28,30 +28,29 @@ impl<'a> Pass<'a> {
     /// Asks for what differs, in the order that is safe, and records what will be.
     pub(super) fn route(&mut self, canary: &'a CanaryStrategy, wanted: &Wanted) {
         let mut traffic = self.traffic(canary, wanted);
-        let Some(desired) = mesh::desired(self.rollout, &traffic) else { return };
-        let mesh = Mesh::of(self.seen);
-        let edits = match mesh.edits(&desired) {
+        let Some(desired) = routing::desired(self.rollout, &traffic) else { return };
+        let objects = Objects::of(self.seen);
+        let edits = match objects.edits(&desired) {
             Ok(edits) => edits,
             Err(error) => {
-                let problem = error.hint().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"));
-                self.wait(Waiting::Routes { problem });
+                self.wait(Waiting::Routes { problem: error.explained() });
                 self.hold_traffic(canary, Held::Routes);
                 return;
             }
         };
-        let current = mesh.canary_weights(&desired);
+        let current = objects.canary_weights(&desired);
         let (canary_hash, stable_hash) = self.wanted_hashes();
-        let relabelling = self.relabelling(&mesh, &canary_hash, &stable_hash, &traffic.additional);
+        let relabelling = self.relabelling(&objects, &canary_hash, &stable_hash, &traffic.additional);
         let is_routed = edits.iter().all(|edit| edit.changed().is_none());
         if self.is_too_early(is_routed, &relabelling) {
             self.hold_traffic(canary, Held::Routes);
             return;
         }
-        let failed: Vec<usize> = (0..mesh.virtual_services.len())
-            .filter(|at| self.seen.routes.failed.contains(&mesh.virtual_services[*at].name))
+        let failed: Vec<usize> = (0..objects.virtual_services.len())
+            .filter(|at| self.seen.routes.failed.contains(&objects.virtual_services[*at].name))
             .collect();
         traffic.stages = stages(&current, wanted.weight, &failed);
-        let recorded = self.recorded(&mesh, &edits, &desired, (canary_hash, stable_hash), &traffic);
+        let recorded = self.recorded(&objects, &edits, &desired, (canary_hash, stable_hash), &traffic);
         let is_lowered = current.iter().flatten().any(|weight| *weight > wanted.weight);
         let before = self.weights.clone();
         self.record_weights(canary, recorded);
@@ -80,24 +79,27 @@ impl<'a> Pass<'a> {
 
     /// Whether changes that rely on each other are kept apart.
     fn gives_proxies_time(&self) -> bool {
-        !self.is_aborted() && mesh::propagation(self.rollout).is_ok_and(|delay| !delay.is_zero())
+        !self.is_aborted() && !self.propagation().is_zero()
     }
 
     /// An abort on the routes that are there, though others are not.
     pub(crate) fn route_what_is_there(&mut self, canary: &'a CanaryStrategy) {
-        let mut traffic = self.traffic(canary, &Wanted::plain(0));
-        let Some(desired) = mesh::desired(self.rollout, &traffic) else { return };
-        let mesh = Mesh::of(self.seen);
-        let current = mesh.canary_weights(&desired);
+        let Some(weight) = self.carried_weight(canary, 0) else {
+            self.hold_traffic(canary, Held::Capacity);
+            return;
+        };
+        let mut traffic = self.traffic(canary, &Wanted::plain(weight));
+        let Some(desired) = routing::desired(self.rollout, &traffic) else { return };
+        let objects = Objects::of(self.seen);
+        let current = objects.canary_weights(&desired);
         let can_edit = |at: &usize| {
-            let found = &mesh.virtual_services[*at];
+            let found = &objects.virtual_services[*at];
             let edit = tidegate_traffic::istio::edit_virtual_service(found.object, &found.reference, &desired);
             matches!(edit, Ok(Edit::Changed(_)))
         };
-        let members: Vec<usize> = (0..mesh.virtual_services.len()).filter(can_edit).collect();
-        let is_stable_there = self.sets.stable.is_some_and(|stable| stable.serving() > 0);
-        if !members.is_empty() && is_stable_there {
-            traffic.stages = stages(&current, 0, &[]);
+        let members: Vec<usize> = (0..objects.virtual_services.len()).filter(can_edit).collect();
+        if !members.is_empty() {
+            traffic.stages = stages(&current, weight, &[]);
             traffic.stages.iter_mut().for_each(|stage| stage.members.retain(|at| members.contains(at)));
             self.act(Write::Routes(Box::new(traffic)));
         }
@@ -109,8 +111,8 @@ impl<'a> Pass<'a> {
         self.held = Some(why);
         let max = canary.max_traffic_weight_or_default();
         let as_it_is = Traffic { max_weight: max, ..Traffic::default() };
-        let Some(desired) = mesh::desired(self.rollout, &as_it_is) else { return };
-        let seen = Mesh::of(self.seen).read(&desired);
+        let Some(desired) = routing::desired(self.rollout, &as_it_is) else { return };
+        let seen = Objects::of(self.seen).read(&desired);
         let (Some(read), Some(stable)) = (seen.canary(), seen.stable()) else { return };
         let Some(weights) = &mut self.weights else { return };
         if let Some(destination) = &mut weights.canary {
@@ -134,15 +136,15 @@ impl<'a> Pass<'a> {
     /// What has to change in the DestinationRule, subset by subset.
     fn relabelling(
         &mut self,
-        mesh: &Mesh<'_>,
+        objects: &Objects<'_>,
         canary_hash: &str,
         stable_hash: &str,
         additional: &[WeightDestination],
     ) -> Relabelling {
         let nothing = Relabelling { write: None, moves_stable: false, moves_canary: false };
-        let Some((rule, object)) = mesh.rule else { return nothing };
+        let Some((rule, object)) = objects.rule else { return nothing };
         let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
-        let (named_canary, named_stable) = (mesh.subset_hash(canary), mesh.subset_hash(stable));
+        let (named_canary, named_stable) = (objects.subset_hash(canary), objects.subset_hash(stable));
         let serves = |hash: &str| self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0);
         let may_move = named_canary == Some(canary_hash) || serves(canary_hash);
         if !may_move && !self.is_aborted() {
@@ -156,7 +158,7 @@ impl<'a> Pass<'a> {
             additional: additional.to_vec(),
             repairs: false,
         };
-        let hashes: Hashes = mesh::hashes(self.rollout, &subsets);
+        let hashes: Hashes = routing::hashes(self.rollout, &subsets);
         // What cannot be edited at all was found before.
         let is_changed =
             edit_destination_rule(object, rule, self.name(), &hashes).is_ok_and(|edit| edit.changed().is_some());
@@ -174,18 +176,21 @@ impl<'a> Pass<'a> {
             return false;
         }
         let relabels = relabelling.moves_stable || relabelling.moves_canary;
-        let after_labels = (!is_routed).then(|| self.seen_by_proxies(self.seen.routes.relabelled_at)).flatten();
-        let after_routes = relabels.then(|| self.seen_by_proxies(self.seen.routes.routed_at)).flatten();
-        let Some(until) = after_labels.max(after_routes) else { return false };
-        self.wait(Waiting::Propagation { until });
-        self.wake(until);
-        true
+        let (routes, delay) = (&self.seen.routes, self.propagation());
+        let after_labels = if is_routed { None } else { self.seen_by_proxies(routes.relabelled_at, delay) };
+        let after_routes = if relabels { self.seen_by_proxies(routes.routed_at, delay) } else { None };
+        self.waits_for_proxies(after_labels.max(after_routes))
+    }
+
+    /// How long proxies may take; what is no time was told before.
+    fn propagation(&self) -> SignedDuration {
+        routing::propagation(self.rollout).unwrap_or(SignedDuration::ZERO)
     }
 
     /// When proxies have seen a change that was made then; none when they have already.
-    fn seen_by_proxies(&self, changed_at: Option<Timestamp>) -> Option<Timestamp> {
-        let delay = mesh::propagation(self.rollout).unwrap_or(SignedDuration::ZERO);
-        let until = changed_at?.checked_add(delay).ok()?;
+    fn seen_by_proxies(&self, changed_at: Option<Timestamp>, delay: SignedDuration) -> Option<Timestamp> {
+        let changed_at = changed_at.filter(|at| routing::is_credible(*at, self.now))?;
+        let until = changed_at.checked_add(delay).ok()?;
         (!delay.is_zero() && until > self.now).then_some(until)
     }
 
@@ -196,27 +201,24 @@ impl<'a> Pass<'a> {
             // The next look knows when they were written.
             return true;
         }
-        let Some(until) = self.seen_by_proxies(self.seen.routes.routed_at) else { return false };
-        self.wait(Waiting::Propagation { until });
-        self.wake(until);
-        true
+        self.waits_for_proxies(self.seen_by_proxies(self.seen.routes.routed_at, self.propagation()))
     }
 
-    /// Until when pods that have lost their traffic may still get some, from proxies that are behind; none when that is
-    /// over. It counts from the last write of a route or subset.
-    pub(crate) fn drains_until(&self) -> Option<Timestamp> {
-        let written = self.seen.routes.routed_at.max(self.seen.routes.relabelled_at)?;
-        let delay = SignedDuration::from_secs(mesh::drain_seconds(self.rollout)?.into());
-        written.checked_add(delay).ok().filter(|until| *until > self.now)
-    }
-
-    /// Whether pods of a Rollout with routes have to stay a little longer.
+    /// Whether pods that have lost their traffic may still get some, from proxies that are behind. It counts from the last
+    /// write of a route or subset.
     pub(crate) fn drains(&mut self) -> bool {
         let moves = self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_) | Write::Subsets(_)));
-        if moves && mesh::istio(self.rollout).is_some() {
+        if moves && routing::istio(self.rollout).is_some() {
             return true;
         }
-        let Some(until) = self.drains_until() else { return false };
+        let Some(seconds) = routing::drain_seconds(self.rollout) else { return false };
+        let written = self.seen.routes.routed_at.max(self.seen.routes.relabelled_at);
+        self.waits_for_proxies(self.seen_by_proxies(written, SignedDuration::from_secs(seconds.into())))
+    }
+
+    /// Says until when, if there is anything to wait for.
+    fn waits_for_proxies(&mut self, until: Option<Timestamp>) -> bool {
+        let Some(until) = until else { return false };
         self.wait(Waiting::Propagation { until });
         self.wake(until);
         true
@@ -224,13 +226,13 @@ impl<'a> Pass<'a> {
 
     fn recorded(
         &self,
-        mesh: &Mesh<'_>,
+        objects: &Objects<'_>,
         edits: &[Edit],
         desired: &Desired<'_>,
         (canary_hash, stable_hash): (String, String),
         traffic: &Traffic,
     ) -> Recorded {
-        let seen = mesh.read_after(edits, desired);
+        let seen = objects.read_after(edits, desired);
         let extra = traffic.additional.iter().map(|found| found.weight.unwrap_or_default());
         let rest = traffic.max_weight.saturating_sub(traffic.canary_weight).saturating_sub(extra.sum());
         Recorded {

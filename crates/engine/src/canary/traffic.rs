@@ -8,9 +8,9 @@ use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::ManagedRoute;
 
 use crate::counts::{self, share_down};
-use crate::mesh;
 use crate::pass::{Held, Pass, plain_weights};
 use crate::plan::{Event, Traffic};
+use crate::routing;
 use crate::services::Check;
 use crate::sets::SetFacts;
 use crate::steps::{self, StepKind};
@@ -60,19 +60,26 @@ impl<'a> Pass<'a> {
         if wanted.canary_service_to_stable {
             self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
         }
-        if !self.stable_can_carry(canary, wanted.weight) {
-            match self.abort_as_far_as_stable_can_carry(canary) {
-                Some(weight) => wanted.weight = weight,
-                None => {
-                    self.hold_traffic(canary, Held::Capacity);
-                    return;
-                }
+        match self.carried_weight(canary, wanted.weight) {
+            Some(weight) => wanted.weight = weight,
+            None => {
+                self.hold_traffic(canary, Held::Capacity);
+                return;
             }
         }
         self.route(canary, &wanted);
     }
 
-    /// Header and mirror routes of a canary that is not given up, and its experiments.
+    /// The weight that stable pods are there for: the wanted one, or as much of an abort as they can carry. None leaves
+    /// traffic where it is.
+    pub(super) fn carried_weight(&mut self, canary: &CanaryStrategy, wanted: i32) -> Option<i32> {
+        if self.stable_can_carry(canary, wanted) {
+            return Some(wanted);
+        }
+        self.abort_as_far_as_stable_can_carry(canary)
+    }
+
+    /// What is asked of the routes: weights, experiments, header and mirror routes.
     pub(super) fn traffic(&self, canary: &'a CanaryStrategy, wanted: &Wanted) -> Traffic {
         let additional = if wanted.with_experiments { self.experiment_destinations(canary) } else { Vec::new() };
         let running: BTreeSet<&str> = additional.iter().map(|found| found.service_name.text()).collect();
@@ -80,7 +87,7 @@ impl<'a> Pass<'a> {
         let recorded = recorded.into_iter().flat_map(|weights| weights.additional.items());
         let of_experiments = self.seen.experiments.iter().filter_map(|found| found.status.as_ref());
         let of_experiments = of_experiments.flat_map(|status| status.template_statuses.items());
-        let former = mesh::former(
+        let former = routing::former(
             recorded.map(|found| found.service_name.text()),
             of_experiments.map(|found| found.service_name.text()),
             &running,

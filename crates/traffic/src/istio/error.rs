@@ -149,6 +149,11 @@ pub enum RouterError {
 }
 
 impl RouterError {
+    /// The whole for people: the contract's text and what it leaves out.
+    pub fn explained(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self} ({hint})"))
+    }
+
     /// What the contract's text leaves out: the object, what was wanted, what is there.
     pub fn hint(&self) -> Option<&str> {
         match self {

@@ -46,6 +46,23 @@ async fn a_missing_rule_holds_the_steps_and_its_return_lets_them_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_abort_without_the_rule_moves_no_more_than_the_stable_pods_can_carry() {
+    let world = running_by_subset(json!([{"setWeight": 75}, {"pause": {}}])).await;
+    world.patch("Rollout", "shop", json!({"spec": {"strategy": {"canary": {"dynamicStableScale": true}}}})).await;
+    let world = paused(world).await;
+    world.pass(20).await;
+    assert_eq!((world.weights("shop").await, world.sizes("shop").await), (vec![vec![75, 25]], vec![1, 3]));
+
+    world.delete("DestinationRule", "shop").await;
+    world.patch_status("shop", json!({"abort": true})).await;
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    assert_eq!(world.weights("shop").await, [[75, 25]], "one of four stable pods is there");
+    world.pass(10).await;
+    assert_eq!(world.weights("shop").await, [[0, 100]], "now all are");
+    assert_eq!(world.sizes("shop").await[0], 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_subset_that_the_rule_lacks_is_named_with_the_field() {
     let world = paused(running_by_subset(two_stops()).await).await;
     let mut subsets = rule()["spec"]["subsets"].clone();

@@ -20,12 +20,12 @@ pub(crate) struct Named<'a> {
 }
 
 /// All that was found.
-pub(crate) struct Mesh<'a> {
+pub(crate) struct Objects<'a> {
     pub virtual_services: Vec<Named<'a>>,
     pub rule: Option<(&'a IstioDestinationRule, &'a Value)>,
 }
 
-impl<'a> Mesh<'a> {
+impl<'a> Objects<'a> {
     pub(crate) fn of(seen: &'a Observed) -> Self {
         let found = virtual_services(&seen.rollout).into_iter().filter_map(|(name, reference)| {
             match seen.found.virtual_services.get(&name) {

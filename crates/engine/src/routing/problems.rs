@@ -1,11 +1,11 @@
 //! What keeps a Rollout from using its routes at all. Each is the text users read in the condition `InvalidSpec`.
 
 use tidegate_api::wire::Text;
-use tidegate_traffic::istio::{Hashes, edit_destination_rule};
+use tidegate_traffic::istio::{Hashes, RouterError, edit_destination_rule};
 use tidegate_validate::FieldError;
 use tidegate_validate::references::Lookup;
 
-use super::{Mesh, destination_rule, propagation};
+use super::{Objects, destination_rule, propagation};
 use crate::observed::Observed;
 
 const RULE: &str = "spec.strategy.canary.trafficRouting.istio.destinationRule.name";
@@ -38,10 +38,7 @@ fn unusable_rule(seen: &Observed) -> Option<String> {
 /// Routes that the reference check accepts, but that hold what nobody can read.
 fn unreadable(seen: &Observed) -> Option<String> {
     let wanted = super::desired(&seen.rollout, &crate::plan::Traffic { max_weight: 100, ..Default::default() })?;
-    let mesh = Mesh::of(seen);
-    let problems = mesh.read(&wanted).problems;
-    problems.first().map(|error| match error.hint() {
-        Some(hint) => format!("{error} ({hint})"),
-        None => error.to_string(),
-    })
+    let objects = Objects::of(seen);
+    let problems = objects.read(&wanted).problems;
+    problems.first().map(RouterError::explained)
 }

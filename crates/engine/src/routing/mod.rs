@@ -8,13 +8,13 @@ mod problems;
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{IstioDestinationRule, IstioTrafficRouting, IstioVirtualService, Rollout};
 use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_traffic::istio::{Desired, Hashes, Routing, merged};
 
-pub(crate) use objects::Mesh;
+pub(crate) use objects::Objects;
 pub(crate) use problems::problem;
 
 use crate::plan::{Subsets, Traffic};
@@ -26,7 +26,10 @@ pub const PROPAGATION: &str = "rollouts.tidegate.dev/traffic-propagation";
 /// what proxies usually need to see it, and more. Those that need longer have [`PROPAGATION`].
 const DRAIN_SECONDS: i32 = 3;
 
-/// How long pods of this Rollout stay at least after their traffic was taken away; none without a mesh.
+/// How far ahead of ours the clock of the API server may be.
+const MOST_APART: SignedDuration = SignedDuration::from_secs(60);
+
+/// How long pods of this Rollout stay at least after their traffic was taken away; none without a objects.
 pub(crate) fn drain_seconds(rollout: &Rollout) -> Option<i32> {
     istio(rollout)?;
     let asked = propagation(rollout).ok().and_then(|delay| i32::try_from(delay.as_secs()).ok()).unwrap_or(0);
@@ -80,12 +83,19 @@ pub(crate) fn propagation(rollout: &Rollout) -> Result<SignedDuration, String> {
     let Some(text) = rollout.metadata.annotations.as_ref().and_then(|all| all.get(PROPAGATION)) else {
         return Ok(SignedDuration::ZERO);
     };
-    let seconds = text.trim().trim_end_matches('s').parse::<u32>().ok().filter(|seconds| *seconds <= 3600);
+    let number = text.strip_suffix('s').unwrap_or(text);
+    let seconds = number.parse::<u32>().ok().filter(|seconds| *seconds <= 3600);
     seconds.map(|seconds| SignedDuration::from_secs(seconds.into())).ok_or_else(|| {
         format!(
             "metadata.annotations[{PROPAGATION}]: Invalid value: \"{text}\": write whole seconds up to 3600, such as 5s"
         )
     })
+}
+
+/// Times of objects are the API server's. One that is far ahead of our clock says how far the clocks are apart, and not
+/// when something was written: nobody waits for it.
+pub(crate) fn is_credible(written_at: Timestamp, now: Timestamp) -> bool {
+    written_at.duration_since(now) <= MOST_APART
 }
 
 /// Services of experiments that may still be in a route though they are over.
@@ -96,4 +106,35 @@ pub(crate) fn former<'a>(
 ) -> BTreeSet<String> {
     let all = recorded.chain(of_experiments).filter(|service| !service.is_empty() && !running.contains(service));
     all.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn annotated(text: &str) -> Rollout {
+        serde_json::from_value(json!({"metadata": {"annotations": {PROPAGATION: text}}})).unwrap()
+    }
+
+    #[test]
+    fn a_propagation_time_is_whole_seconds_with_or_without_their_unit() {
+        for (text, seconds) in [("5s", 5), ("5", 5), ("0", 0), ("3600s", 3600)] {
+            assert_eq!(propagation(&annotated(text)), Ok(SignedDuration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "s", "5ss", "5m", "-1", "3601", "1.5s"] {
+            let problem = propagation(&annotated(text)).unwrap_err();
+            assert!(problem.contains(PROPAGATION) && problem.contains("such as 5s"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_time_that_only_a_clock_hours_ahead_can_have_written() {
+        let now: Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
+        let table = [("2026-01-01T11:59:58Z", true), ("2026-01-01T12:00:03Z", true), ("2026-01-01T15:00:00Z", false)];
+        for (written, credible) in table {
+            assert_eq!(is_credible(written.parse().unwrap(), now), credible, "{written}");
+        }
+    }
 }
