@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Problem;
 use super::hosts::HostPattern;
-use super::parts::{Part, Read, identity, problem};
+use super::parts::{Part, Read, identity, read_or_report};
 use super::virtual_service::is_exported;
 
 /// Some of the pods of a host.
@@ -29,17 +29,10 @@ pub(crate) struct DestinationRule {
 
 impl DestinationRule {
     pub(super) fn read(object: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut report = |what| problems.push(problem("DestinationRule", object, what));
-        match Self::read_parts(object, &mut report) {
-            Ok(read) => Some(read),
-            Err(what) => {
-                report(what);
-                None
-            }
-        }
+        read_or_report("DestinationRule", object, problems, Self::read_parts)
     }
 
-    fn read_parts(object: &Value, report: &mut impl FnMut(String)) -> Read<Self> {
+    fn read_parts(object: &Value, report: &mut dyn FnMut(String)) -> Read<Self> {
         let (namespace, _) = identity(object);
         let whole = Part::new(object, String::new())?;
         let Some(spec) = whole.part("spec")? else { return whole.wrong("spec", "must be set") };

@@ -119,3 +119,20 @@ pub(crate) fn key(object: &Value) -> String {
 pub(super) fn problem(kind: &str, object: &Value, what: String) -> Problem {
     Problem { object: format!("{kind} {}", key(object)), what }
 }
+
+/// An object, or nothing if it cannot be read; whatever does not fit is listed.
+pub(super) fn read_or_report<T>(
+    kind: &str,
+    object: &Value,
+    problems: &mut Vec<Problem>,
+    read: impl FnOnce(&Value, &mut dyn FnMut(String)) -> Read<T>,
+) -> Option<T> {
+    let mut report = |what| problems.push(problem(kind, object, what));
+    match read(object, &mut report) {
+        Ok(read) => Some(read),
+        Err(what) => {
+            report(what);
+            None
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Problem;
-use super::parts::{Part, Read, identity, problem};
+use super::parts::{Part, Read, identity, read_or_report};
 
 /// The part of requests a pod answers with status 500: `0.05` or `5%`.
 pub const ERROR_RATE_ANNOTATION: &str = "sim.tidegate.dev/error-rate";
@@ -59,17 +59,10 @@ pub struct Pod {
 
 impl Pod {
     pub(super) fn read(object: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut report = |what| problems.push(problem("Pod", object, what));
-        match Self::read_parts(object, &mut report) {
-            Ok(read) => Some(read),
-            Err(what) => {
-                report(what);
-                None
-            }
-        }
+        read_or_report("Pod", object, problems, Self::read_parts)
     }
 
-    fn read_parts(object: &Value, report: &mut impl FnMut(String)) -> Read<Self> {
+    fn read_parts(object: &Value, report: &mut dyn FnMut(String)) -> Read<Self> {
         let (namespace, name) = identity(object);
         let whole = Part::new(object, String::new())?;
         let Some(metadata) = whole.part("metadata")? else { return whole.wrong("metadata", "must be set") };
@@ -160,7 +153,7 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    fn read(&mut self, notes: &BTreeMap<String, String>, report: &mut impl FnMut(String)) {
+    fn read(&mut self, notes: &BTreeMap<String, String>, report: &mut dyn FnMut(String)) {
         if let Some(text) = notes.get(ERROR_RATE_ANNOTATION) {
             match rate(text) {
                 Some(rate) => self.error_rate = rate,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Problem;
 use super::hosts::HostPattern;
 use super::matches::gateway_names;
-use super::parts::{Part, Read, identity, problem};
+use super::parts::{Part, Read, identity, read_or_report};
 use super::routes::{HttpRoute, TcpRoute, TlsRoute};
 
 /// A VirtualService, as far as it can be read. A route that cannot be read in full is left out: half of its conditions
@@ -31,17 +31,10 @@ pub struct VirtualService {
 
 impl VirtualService {
     pub(super) fn read(object: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut report = |what| problems.push(problem("VirtualService", object, what));
-        match Self::read_parts(object, &mut report) {
-            Ok(read) => Some(read),
-            Err(what) => {
-                report(what);
-                None
-            }
-        }
+        read_or_report("VirtualService", object, problems, Self::read_parts)
     }
 
-    fn read_parts(object: &Value, report: &mut impl FnMut(String)) -> Read<Self> {
+    fn read_parts(object: &Value, report: &mut dyn FnMut(String)) -> Read<Self> {
         let (namespace, name) = identity(object);
         let whole = Part::new(object, String::new())?;
         let Some(spec) = whole.part("spec")? else { return whole.wrong("spec", "must be set") };
@@ -102,7 +95,7 @@ pub(super) fn is_exported(exported: &[String], own: &str, namespace: &str) -> bo
 fn readable<T>(
     spec: &Part<'_>,
     field: &str,
-    report: &mut impl FnMut(String),
+    report: &mut dyn FnMut(String),
     read: impl Fn(&Part<'_>, usize) -> Read<T>,
 ) -> Read<Vec<T>> {
     let mut all = Vec::new();

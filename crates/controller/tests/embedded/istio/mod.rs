@@ -80,6 +80,23 @@ async fn running_by_host(steps: Value) -> World {
     world
 }
 
+/// A healthy Rollout by host behind two VirtualServices, one route told by name and one the only one.
+async fn running_by_two() -> World {
+    let world = mesh().await;
+    world.create(service("stable")).await;
+    world.create(service("canary")).await;
+    for name in ["edge", "mesh"] {
+        world.create(virtual_service(name, by_host())).await;
+    }
+    let mut strategy = host_level(two_stops());
+    strategy["canary"]["trafficRouting"]["istio"] =
+        json!({"virtualServices": [{"name": "edge", "routes": ["web"]}, {"name": "mesh"}]});
+    world.create(rollout("shop", strategy)).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    world
+}
+
 /// A healthy Rollout by subset.
 async fn running_by_subset(steps: Value) -> World {
     let world = mesh().await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{by_host, host_level, mesh, rule, running_by_subset, subset_level, two_stops, virtual_service};
+use super::{mesh, paused, rule, running_by_subset, running_by_two, subset_level, two_stops, virtual_service};
 use crate::world::{image, rollout, service};
 
 #[tokio::test(start_paused = true)]
@@ -63,18 +63,7 @@ async fn fifty_rollouts_share_one_virtual_service() {
 
 #[tokio::test(start_paused = true)]
 async fn several_virtual_services_change_together() {
-    let world = mesh().await;
-    world.create(service("stable")).await;
-    world.create(service("canary")).await;
-    for name in ["edge", "mesh"] {
-        world.create(virtual_service(name, by_host())).await;
-    }
-    let mut strategy = host_level(two_stops());
-    strategy["canary"]["trafficRouting"]["istio"] =
-        json!({"virtualServices": [{"name": "edge", "routes": ["web"]}, {"name": "mesh"}]});
-    world.create(rollout("shop", strategy)).await;
-    world.pass(30).await;
-    let world = super::paused(world).await;
+    let world = paused(running_by_two().await).await;
     assert_eq!(world.weights("edge").await, [[75, 25]]);
     assert_eq!(world.weights("mesh").await, [[75, 25]]);
 }

@@ -3,7 +3,10 @@
 use serde_json::json;
 use tidegate_apiserver::{StatusError, Verb};
 
-use super::{by_host, host_level, mesh, paused, rule, running_by_host, running_by_subset, two_stops, virtual_service};
+use super::{
+    by_host, host_level, mesh, paused, rule, running_by_host, running_by_subset, running_by_two, two_stops,
+    virtual_service,
+};
 use crate::world::{image, rollout, service};
 
 #[tokio::test(start_paused = true)]
@@ -104,17 +107,7 @@ async fn a_webhook_that_refuses_routes_holds_the_steps_and_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn a_route_that_cannot_be_raised_keeps_the_others_at_its_weight_and_an_abort_passes_it() {
-    let world = mesh().await;
-    world.create(service("stable")).await;
-    world.create(service("canary")).await;
-    for name in ["edge", "mesh"] {
-        world.create(virtual_service(name, by_host())).await;
-    }
-    let mut strategy = host_level(two_stops());
-    strategy["canary"]["trafficRouting"]["istio"] = json!({"virtualServices": [{"name": "edge"}, {"name": "mesh"}]});
-    world.create(rollout("shop", strategy)).await;
-    world.pass(30).await;
-    let world = paused(world).await;
+    let world = paused(running_by_two().await).await;
     world.refuse(|call| {
         let is_meant = call.verb == Verb::Update && call.resource == "virtualservices" && call.name == "mesh";
         is_meant.then(|| StatusError::forbidden("frozen"))
