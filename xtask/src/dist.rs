@@ -13,6 +13,8 @@ const BINARIES: [&str; 2] = ["kubectl-argo-rollouts", "rollouts-controller"];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PLATFORM: &str = "linux-amd64";
 const NOT_BUILT: [&str; 4] = ["linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"];
+/// The profile of what is shipped, in `Cargo.toml`; its name is that of the folder under `target/` too.
+pub(crate) const PROFILE: &str = "dist";
 const CHECKSUMS: &str = "checksums.txt";
 
 /// Builds static, stripped binaries into `dist/` and writes their checksums.
@@ -21,7 +23,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         bail!("release binaries are built on {PLATFORM} only; this is {}-{}", env::consts::OS, env::consts::ARCH);
     }
     let mut build = cargo(root);
-    build.args(["build", "--release", "--locked", "--target", TARGET]);
+    build.args(["build", "--profile", PROFILE, "--locked", "--target", TARGET]);
     for binary in BINARIES {
         build.args(["--package", binary]);
     }
@@ -34,7 +36,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let target = target_folder(root);
     let names = BINARIES.map(|binary| format!("{binary}-{PLATFORM}"));
     for (binary, name) in BINARIES.iter().zip(&names) {
-        let built = target.join(TARGET).join("release").join(binary);
+        let built = target.join(TARGET).join(PROFILE).join(binary);
         fs::copy(&built, dist.join(name)).with_context(|| format!("cannot copy {}", built.display()))?;
         check_static(&dist.join(name))?;
     }

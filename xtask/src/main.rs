@@ -162,15 +162,16 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
 fn bench(arguments: &[String]) -> Result<ExitCode> {
     let is_embedded = arguments == ["embedded"];
     if is_embedded || arguments.is_empty() {
-        let code = program("tidegate-sim", "tidegate-sim", &["--release"], &["bench".to_owned()])?;
+        let code = program("tidegate-sim", "tidegate-sim", &["--profile", dist::PROFILE], &["bench".to_owned()])?;
         if is_embedded || code != ExitCode::SUCCESS {
             return Ok(code);
         }
     }
     // Together, so that what both need is built once.
     let parts = ["--package", "rollouts-controller", "--package", "tidegate-bench"];
-    run::succeed(run::cargo(root()).args(["build", "--quiet", "--release"]).args(parts))?;
-    run::finished(Command::new(run::target_folder(root()).join("release/tidegate-bench")).args(arguments))
+    run::succeed(run::cargo(root()).args(["build", "--quiet", "--profile", dist::PROFILE]).args(parts))?;
+    let folder = run::target_folder(root()).join(dist::PROFILE);
+    run::finished(Command::new(folder.join("tidegate-bench")).args(arguments))
 }
 
 /// The only place that switches the feature on. Features are unified over the whole workspace, as for the tests, so that

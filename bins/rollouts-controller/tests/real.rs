@@ -1,19 +1,20 @@
 //! The program, as users run it, against a real control plane.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+mod program;
+
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use serde_json::Value;
 use tidegate_testbed::{Options, Testbed};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
-use tokio::sync::watch;
+use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use program::{PATIENCE, Program, install, kubectl, until};
+
 const ROLLOUT: &str = r#"{
   "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "shop", "namespace": "default"},
   "spec": {
@@ -28,67 +29,18 @@ const TEMPLATE: &str = r#"{
   "spec": {"metrics": [{"name": "errors", "interval": "1m", "provider": {"prometheus": {"address": "http://x", "query": "x"}}}]}
 }"#;
 
-/// The running program and what it has said so far.
-struct Program {
-    child: Child,
-    said: watch::Receiver<String>,
+/// The port of the server that is announced with these words.
+async fn port(program: &Program, announced: &str) -> u16 {
+    let address = program.says(announced).await;
+    address.rsplit(':').next().unwrap().parse().unwrap()
 }
 
-impl Program {
-    fn start(testbed: &Testbed, arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_rollouts-controller"))
-            .arg("--kubeconfig")
-            .arg(testbed.kubeconfig())
-            .args(["--metricsPort=0", "--healthzPort=0", "--logformat=json", "--loglevel=debug"])
-            .args(arguments)
-            .env("POD_NAMESPACE", "argo-rollouts")
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let (say, said) = watch::channel(String::new());
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                say.send_modify(|text| {
-                    text.push_str(&line);
-                    text.push('\n');
-                });
-            }
-        });
-        Self { child, said }
-    }
-
-    /// Waits for a line with this message at its beginning and returns the rest of the message.
-    async fn says(&self, beginning: &str) -> String {
-        let find = |text: &String| {
-            let lines =
-                text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{line}")));
-            lines.into_iter().find_map(|line| Some(line["msg"].as_str()?.strip_prefix(beginning)?.to_owned()))
-        };
-        let mut said = self.said.clone();
-        let found = timeout(PATIENCE, said.wait_for(|text| find(text).is_some())).await.map(|_| ());
-        assert!(found.is_ok(), "does not say {beginning:?}:\n{}", self.text());
-        find(&self.text()).unwrap()
-    }
-
-    fn text(&self) -> String {
-        self.said.borrow().clone()
-    }
-
-    /// The port of the server that is announced with these words.
-    async fn port(&self, announced: &str) -> u16 {
-        let address = self.says(announced).await;
-        address.rsplit(':').next().unwrap().parse().unwrap()
-    }
-
-    async fn terminate(mut self) -> (ExitStatus, Duration) {
-        let begun = Instant::now();
-        let id = self.child.id().unwrap().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
-        let status = timeout(PATIENCE, self.child.wait()).await.unwrap().unwrap();
-        (status, begun.elapsed())
-    }
+async fn terminate(mut program: Program) -> (ExitStatus, Duration) {
+    let begun = Instant::now();
+    let id = program.child.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+    let status = timeout(PATIENCE, program.child.wait()).await.unwrap().unwrap();
+    (status, begun.elapsed())
 }
 
 /// Status and body of an answer.
@@ -104,37 +56,15 @@ async fn ask(port: u16, request: &str, body: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-async fn kubectl(testbed: &Testbed, arguments: &[&str]) -> String {
-    let output = testbed.kubectl(arguments).await.unwrap();
-    assert!(output.status.success(), "kubectl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 async fn holder(testbed: &Testbed) -> String {
     let lease = ["get", "lease", "argo-rollouts-controller-lock", "-n", "argo-rollouts"];
     kubectl(testbed, &[&lease[..], &["-o", "jsonpath={.spec.holderIdentity}"]].concat()).await
 }
 
-async fn until(what: &str, testbed: &Testbed, arguments: &[&str], wanted: &str, program: &Program) {
-    let begun = Instant::now();
-    loop {
-        let output = testbed.kubectl(arguments).await.unwrap();
-        let found = String::from_utf8_lossy(&output.stdout).into_owned();
-        if found == wanted {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what}: {found:?} instead of {wanted:?}\n{}", program.text());
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
 /// A testbed with the CRDs, the namespace of the controller, one Rollout and one AnalysisTemplate.
 async fn prepared() -> Testbed {
     let testbed = Testbed::start(Options::default()).await.unwrap();
-    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/crds");
-    kubectl(&testbed, &["create", "-k", crds.to_str().unwrap()]).await;
-    kubectl(&testbed, &["wait", "--for=condition=Established", "crd", "--all"]).await;
-    kubectl(&testbed, &["create", "namespace", "argo-rollouts"]).await;
+    install(&testbed).await;
     for (name, object) in [("rollout.json", ROLLOUT), ("template.json", TEMPLATE)] {
         let file = testbed.dir().join(name);
         std::fs::write(&file, object).unwrap();
@@ -163,9 +93,9 @@ const PROMISED: [&str; 14] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to_stop() {
     let testbed = prepared().await;
-    let program = Program::start(&testbed, &[]);
-    let health = program.port("Starting Healthz Server at ").await;
-    let figures = program.port("Starting Metric Server at ").await;
+    let program = Program::start(&testbed.kubeconfig(), &[]);
+    let health = port(&program, "Starting Healthz Server at ").await;
+    let figures = port(&program, "Starting Metric Server at ").await;
     assert_eq!(ask(health, "GET /healthz", "").await, (200, "ok".to_owned()));
     let identity = program.says("I am the new leader: ").await;
     assert_eq!(holder(&testbed).await, identity);
@@ -188,10 +118,10 @@ async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to
     assert_eq!((&inside["isLeading"], &inside["cached"]["rollouts"]), (&true.into(), &1.into()), "{inside:#}");
 
     // A second one waits, is ready all the same, and says nothing about Rollouts that are not its own.
-    let standby = Program::start(&testbed, &["--leader-election-retry-period=200ms"]);
+    let standby = Program::start(&testbed.kubeconfig(), &["--leader-election-retry-period=200ms"]);
     assert_eq!(standby.says("New leader elected: ").await, identity);
     standby.says("All caches are synced").await;
-    let port = standby.port("Starting Metric Server at ").await;
+    let port = port(&standby, "Starting Metric Server at ").await;
     assert!(!ask(port, "GET /metrics", "").await.1.contains("rollout_info{"));
 
     // Nobody runs analysis here yet: an update that asks for it must not go on without.
@@ -201,12 +131,12 @@ async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to
     let held = "Degraded Unsupported: spec.strategy.canary.analysis is not driven by this controller";
     until("message", &testbed, &message, held, &program).await;
 
-    let (status, took) = program.terminate().await;
+    let (status, took) = terminate(program).await;
     assert_eq!(status.code(), Some(0));
     assert!(took < Duration::from_secs(2), "{took:?}");
     standby.says("I am the new leader: ").await;
     standby.says("Started controller").await;
-    let (status, took) = standby.terminate().await;
+    let (status, took) = terminate(standby).await;
     assert_eq!(status.code(), Some(0));
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(holder(&testbed).await, "", "the lease is given up");
@@ -215,7 +145,8 @@ async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_lease_ends_the_program_and_it_says_why() {
     let testbed = prepared().await;
-    let mut program = Program::start(&testbed, &["--leader-election-retry-period=100ms", "--instance-id=blue"]);
+    let mut program =
+        Program::start(&testbed.kubeconfig(), &["--leader-election-retry-period=100ms", "--instance-id=blue"]);
     program.says("I am the new leader: ").await;
     program.says("Started controller").await;
     let lease = ["patch", "lease", "argo-rollouts-controller-lock-blue", "-n", "argo-rollouts", "--type=merge"];

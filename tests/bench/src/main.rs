@@ -5,7 +5,7 @@
 //!   measure.rs   the order of one measurement        figures.rs, targets.rs   what is printed, what it is held to
 //!   stage.rs     the control plane                   subject.rs               the controller, any compatible one
 //!   fleet.rs     the Rollouts, watched               objects.rs               what is put into the cluster
-//!   latency.rs   restart.rs   planning.rs            single figures
+//!   latency.rs   restart.rs   planning.rs  routes.rs single figures
 //!   audit.rs     requests, from the API server's log processes.rs             memory and processor time
 //! ```
 //!
@@ -21,6 +21,7 @@ mod objects;
 mod planning;
 mod processes;
 mod restart;
+mod routes;
 mod stage;
 mod subject;
 mod targets;
@@ -47,6 +48,9 @@ pub(crate) struct Cli {
     /// How many Rollouts; each number is measured on a control plane of its own
     #[arg(long, value_delimiter = ',', default_value = "100,500", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     rollouts: Vec<u32>,
+    /// Give each Rollout two Services and a VirtualService, and time routes too
+    #[arg(long)]
+    istio: bool,
     /// Pods of each Rollout
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=50))]
     replicas: u32,
@@ -126,7 +130,8 @@ fn own() -> Result<String> {
 
 fn print(cli: &Cli, count: u32, reports: Vec<(String, Report)>) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut text = format!("\n{count} Rollouts of {} pods, one namespace, {cores} cores\n\n", cli.replicas);
+    let routed = if cli.istio { ", each behind a VirtualService" } else { "" };
+    let mut text = format!("\n{count} Rollouts of {} pods{routed}, one namespace, {cores} cores\n\n", cli.replicas);
     let notes: Vec<(String, Vec<String>)> =
         reports.iter().map(|(name, report)| (name.clone(), report.notes.clone())).collect();
     let columns: Vec<_> = reports.into_iter().map(|(name, report)| (name, report.figures)).collect();

@@ -17,7 +17,7 @@ use crate::say;
 use crate::stage::Stage;
 use crate::subject::{Running, Subject, USER};
 use crate::targets::{self, Targets};
-use crate::{Cli, latency};
+use crate::{Cli, latency, routes};
 
 /// How long it may take until a controller asks for nothing more.
 const CALM_WITHIN: Duration = Duration::from_secs(120);
@@ -44,7 +44,7 @@ struct Run<'a> {
 /// Measures all figures on a cluster of its own.
 pub(crate) async fn measure(cli: &Cli, subject: &Subject, count: usize) -> Result<Report> {
     say(&format!("{} with {count} Rollouts: starting a control plane", subject.name()));
-    let stage = Stage::start().await?;
+    let stage = Stage::start(cli.istio).await?;
     let (figures, notes) = (Figures::default(), Vec::new());
     let mut run = Run { cli, count, stage, figures, notes, targets: Targets::of(count) };
     let result = run.all(subject).await;
@@ -64,6 +64,9 @@ impl Run<'_> {
         self.create(&mut fleet, &mut running).await?;
         self.update(&mut fleet, &mut running).await?;
         self.latencies(&mut fleet, &mut running).await?;
+        if self.cli.istio {
+            routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures).await?;
+        }
         self.stage.quiet(&mut running, CALM_WITHIN).await?;
         let memory = running.memory()?;
         let after = "memory idle, after all of the above";
@@ -107,9 +110,14 @@ impl Run<'_> {
     }
 
     async fn create(&mut self, fleet: &mut Fleet, running: &mut Running) -> Result<()> {
+        if self.cli.istio {
+            say("  creating Services and VirtualServices");
+            routes::furnish(&self.stage, self.count).await?;
+            self.stage.quiet(running, CALM_WITHIN).await?;
+        }
         say("  creating Rollouts");
         let (before, begun) = (self.stage.meter(Some(running)), Instant::now());
-        let rollouts = (0..self.count).map(|number| objects::rollout(number, self.cli.replicas));
+        let rollouts = (0..self.count).map(|number| objects::rollout(number, self.cli.replicas, self.cli.istio));
         let created = self.stage.create_all("argoproj.io", "Rollout", rollouts);
         let healthy = fleet.until("Healthy", self.count, self.patience(), running, Seen::is_healthy);
         tokio::try_join!(created, healthy)?;

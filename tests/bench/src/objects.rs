@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 pub(crate) const NAMESPACE: &str = "fleet";
 /// Where the one Rollout is whose Service is meddled with.
 pub(crate) const PROBE: &str = "probe";
+/// The Rollout of the probe that has two VirtualServices, and those.
+pub(crate) const ROUTED: &str = "routed";
+pub(crate) const ROUTES: [&str; 2] = ["routed-one", "routed-two"];
 /// The label by which a Service tells revisions apart.
 pub(crate) const HASH: &str = "rollouts-pod-template-hash";
 /// How long the second pause lasts.
@@ -37,13 +40,69 @@ fn template(app: &str, image: &str) -> Value {
     })
 }
 
-/// A Rollout of the fleet.
-pub(crate) fn rollout(number: usize, replicas: u32) -> Value {
+/// A Rollout of the fleet, behind a VirtualService or without one.
+pub(crate) fn rollout(number: usize, replicas: u32, is_routed: bool) -> Value {
     let name = name(number);
+    let canary = if is_routed { routed(&name, &[&name]) } else { json!({"steps": steps()}) };
     json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": {
-        "replicas": replicas, "selector": {"matchLabels": {"app": name}}, "strategy": {"canary": {"steps": steps()}},
+        "replicas": replicas, "selector": {"matchLabels": {"app": name}}, "strategy": {"canary": canary},
         "template": template(&name, "shop:1"),
     }})
+}
+
+/// The strategy of a Rollout whose weights are in VirtualServices.
+fn routed(name: &str, virtual_services: &[&str]) -> Value {
+    let named: Vec<Value> = virtual_services.iter().map(|name| json!({"name": name})).collect();
+    json!({"steps": steps(), "stableService": format!("{name}-stable"), "canaryService": format!("{name}-canary"),
+        "trafficRouting": {"istio": {"virtualServices": named}}})
+}
+
+/// The Rollout of the probe that has two VirtualServices.
+pub(crate) fn routed_probe() -> Value {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": ROUTED, "namespace": PROBE}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"app": ROUTED}}, "template": template(ROUTED, "probe:1"),
+        "strategy": {"canary": routed(ROUTED, &ROUTES)},
+    }})
+}
+
+/// What gives the probe a new version.
+pub(crate) fn next_probe() -> Value {
+    json!({"spec": {"template": template(ROUTED, "probe:2")}})
+}
+
+/// The two Services of a Rollout whose weights are in VirtualServices. They have no address of their own: to give one out costs
+/// the API server more than all else.
+pub(crate) fn services(namespace: &str, name: &str) -> [Value; 2] {
+    ["stable", "canary"].map(|role| {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": format!("{name}-{role}"), "namespace": namespace},
+            "spec": {"clusterIP": "None", "selector": {"app": name}, "ports": [{"port": 80}]}})
+    })
+}
+
+/// A VirtualService with the two Services of a Rollout.
+pub(crate) fn virtual_service(namespace: &str, name: &str, rollout: &str) -> Value {
+    json!({"apiVersion": "networking.istio.io/v1alpha3", "kind": "VirtualService",
+        "metadata": {"name": name, "namespace": namespace}, "spec": {"hosts": [name], "http": routes(rollout, 0)}})
+}
+
+/// The routes of a VirtualService with so much weight on the canary.
+pub(crate) fn routes(rollout: &str, canary: i64) -> Value {
+    json!([{"name": "primary", "route": [
+        {"destination": {"host": format!("{rollout}-stable")}, "weight": 100 - canary},
+        {"destination": {"host": format!("{rollout}-canary")}, "weight": canary},
+    ]}])
+}
+
+/// The two kinds of Istio that matter here, as small as they can be.
+pub(crate) fn istio_crds() -> [Value; 2] {
+    [("virtualservices", "VirtualService"), ("destinationrules", "DestinationRule")].map(|(plural, kind)| {
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.networking.istio.io")},
+            "spec": {"group": "networking.istio.io", "scope": "Namespaced",
+                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
+                "versions": [{"name": "v1alpha3", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}})
+    })
 }
 
 /// What changes the image of a Rollout.
@@ -59,6 +118,11 @@ pub(crate) fn promote() -> Value {
 /// What `abort` sends.
 pub(crate) fn abort() -> Value {
     json!({"status": {"abort": true}})
+}
+
+/// What `retry` sends.
+pub(crate) fn retry() -> Value {
+    json!({"status": {"abort": false}})
 }
 
 /// The Rollout whose Service is meddled with.

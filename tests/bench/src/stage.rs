@@ -29,12 +29,14 @@ pub(crate) struct Stage {
     pub(crate) audit: AuditLog,
 }
 
+/// The group of Istio's kinds.
+pub(crate) const ISTIO: &str = "networking.istio.io";
 /// The user as which the bench itself asks.
 pub(crate) const ADMIN: &str = "admin";
 
 impl Stage {
     /// Starts it, with the CRDs in place.
-    pub(crate) async fn start() -> Result<Self> {
+    pub(crate) async fn start(with_istio: bool) -> Result<Self> {
         let mut agent = tidegate_node_agent::Options { concurrency: 64, ..Default::default() };
         // Pods must not be what is waited for.
         agent.defaults.start_delay = Duration::from_millis(50);
@@ -53,21 +55,26 @@ impl Stage {
         let client = client(&testbed).await?;
         let audit = AuditLog::new(testbed.audit_log());
         let stage = Self { testbed, client, audit };
-        for crd in tidegate_install::crds() {
+        let istio = if with_istio { objects::istio_crds().to_vec() } else { Vec::new() };
+        for crd in tidegate_install::crds().into_iter().chain(istio) {
             stage.create("apiextensions.k8s.io", "CustomResourceDefinition", crd).await?;
         }
         for name in [NAMESPACE, PROBE, "argo-rollouts"] {
             stage.create("", "Namespace", objects::namespace(name)).await?;
         }
         stage.create("rbac.authorization.k8s.io", "ClusterRoleBinding", objects::grant(USER)).await?;
-        stage.wait_for_crds().await?;
+        let kinds = ["Rollout", "AnalysisRun", "AnalysisTemplate", "ClusterAnalysisTemplate", "Experiment"];
+        stage.wait_for_crds("argoproj.io", &kinds).await?;
+        if with_istio {
+            stage.wait_for_crds(ISTIO, &["VirtualService", "DestinationRule"]).await?;
+        }
         Ok(stage)
     }
 
-    async fn wait_for_crds(&self) -> Result<()> {
+    async fn wait_for_crds(&self, group: &str, kinds: &[&str]) -> Result<()> {
         let begun = Instant::now();
-        for kind in ["Rollout", "AnalysisRun", "AnalysisTemplate", "ClusterAnalysisTemplate", "Experiment"] {
-            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource("argoproj.io", kind));
+        for kind in kinds {
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource(group, kind));
             while let Err(error) = api.list(&ListParams::default().limit(1)).await {
                 if begun.elapsed() > SERVED_WITHIN {
                     bail!("{kind} is not served: {error}");
@@ -78,7 +85,8 @@ impl Stage {
         Ok(())
     }
 
-    fn api(&self, group: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+    /// How objects of a kind are reached.
+    pub(crate) fn api(&self, group: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         let resource = resource(group, kind);
         match namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
@@ -178,6 +186,11 @@ impl<'a> Target<'a> {
         Self { group: "argoproj.io", kind: "Rollout", namespace: NAMESPACE, name, is_status }
     }
 
+    /// An object of the probe.
+    pub(crate) fn of_probe(group: &'a str, kind: &'a str, name: &'a str, is_status: bool) -> Self {
+        Self { group, kind, namespace: PROBE, name, is_status }
+    }
+
     /// A Service of the probe.
     pub(crate) fn service(name: &'a str) -> Self {
         Self { group: "", kind: "Service", namespace: PROBE, name, is_status: false }
@@ -197,6 +210,10 @@ async fn client(testbed: &Testbed) -> Result<Client> {
 }
 
 fn resource(group: &str, kind: &str) -> ApiResource {
-    let version = if group == "argoproj.io" { "v1alpha1" } else { "v1" };
+    let version = match group {
+        "argoproj.io" => "v1alpha1",
+        ISTIO => "v1alpha3",
+        _ => "v1",
+    };
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }

@@ -35,6 +35,16 @@ pub(crate) const PLAN: f64 = 50.0;
 /// Milliseconds from the event to the write, for 99 of 100.
 pub(crate) const ANSWER: f64 = 5.0;
 
+/// How many round trips to the API server, a write and its event, a change of a route may take to be answered, for one of two.
+pub(crate) const ROUND_TRIPS: f64 = 3.0;
+/// Milliseconds, for 99 of 100: a route repaired, and the routes of an aborted Rollout.
+pub(crate) const ROUTE_REPAIRED: f64 = 20.0;
+pub(crate) const ROUTE_ABORTED: f64 = 60.0;
+/// Seconds for the routes of all Rollouts that are aborted at once, for 450 of them.
+pub(crate) const ALL_ABORTED: f64 = 4.0;
+/// Writes for an aborted Rollout once its routes are where they should be.
+pub(crate) const WRITES_AFTER_ABORT: f64 = 2.0;
+
 #[cfg(test)]
 mod tests {
     use super::*;

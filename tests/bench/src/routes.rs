@@ -1,0 +1,308 @@
+//! How fast routes follow: outside changes that are repaired, aborts, and several VirtualServices that change together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+use kube::api::{DynamicObject, ListParams, WatchEvent, WatchParams};
+use serde_json::{Value, json};
+use tidegate_clock::Clock;
+
+use crate::Cli;
+use crate::audit::Entry;
+use crate::figures::{Figures, Unit, milliseconds, percentile};
+use crate::fleet::{Fleet, Seen};
+use crate::objects::{self, NAMESPACE, PROBE, ROUTED, ROUTES};
+use crate::stage::{ISTIO, Stage, Target};
+use crate::subject::{Running, USER};
+use crate::targets;
+
+const KIND: &str = "VirtualService";
+/// How long one answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two changes, so that each is alone.
+const BETWEEN: Duration = Duration::from_millis(50);
+/// The weight of the first step.
+const WEIGHT: i64 = 20;
+/// Aborts of one Rollout, one after the other.
+const ABORTS: usize = 30;
+/// Rollouts that are aborted at once, at most; and for how many the target was set.
+const AT_ONCE: usize = 450;
+
+/// Makes what the Rollouts of the fleet are routed by.
+pub(crate) async fn furnish(stage: &Stage, count: usize) -> Result<()> {
+    let services = (0..count).flat_map(|number| objects::services(NAMESPACE, &objects::name(number)));
+    stage.create_all("", "Service", services).await?;
+    let named = (0..count).map(objects::name);
+    let routes = named.map(|name| objects::virtual_service(NAMESPACE, &name, &name));
+    stage.create_all(ISTIO, KIND, routes).await
+}
+
+/// Takes all figures of routes.
+pub(crate) async fn measure(
+    stage: &mut Stage,
+    fleet: &mut Fleet,
+    running: &mut Running,
+    cli: &Cli,
+    count: usize,
+    figures: &mut Figures,
+) -> Result<()> {
+    crate::say("  changing a VirtualService by hand, again and again");
+    let mut watch = prepare(stage, running).await?;
+    let bare = bare(stage, cli.samples).await?;
+    let repaired = drift(stage, &mut watch, running, cli.samples).await?;
+    crate::say("  aborting one update, again and again");
+    stage.news()?;
+    let aborts = aborts(stage, &mut watch, running).await?;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let spread = spread(&stage.news()?);
+    let trip = percentile(&bare, 0.5);
+    let ms = Unit::Milliseconds;
+    figures.add("a write and its event at a watch, p50", trip, ms);
+    figures.add("a write and its event at a watch, p99", percentile(&bare, 0.99), ms);
+    let most = Some(targets::ROUND_TRIPS * trip);
+    figures.held("route repaired, p50", percentile(&repaired, 0.5), ms, most);
+    figures.held("route repaired, p99", percentile(&repaired, 0.99), ms, Some(targets::ROUTE_REPAIRED));
+    figures.held("abort to routes on stable, p50", percentile(&aborts, 0.5), ms, most);
+    figures.held("abort to routes on stable, p99", percentile(&aborts, 0.99), ms, Some(targets::ROUTE_ABORTED));
+    figures.add("two VirtualServices, first to last write, p50", percentile(&spread, 0.5), ms);
+    figures.add("two VirtualServices, first to last write, p99", percentile(&spread, 0.99), ms);
+    all_at_once(stage, fleet, running, cli, count, figures).await
+}
+
+/// VirtualServices of one namespace, as they change.
+struct Watch {
+    weights: BTreeMap<String, i64>,
+    events: BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>,
+}
+
+impl Watch {
+    async fn begin(stage: &Stage, namespace: &str) -> Result<Self> {
+        let api = stage.api(ISTIO, KIND, Some(namespace));
+        let list = api.list(&ListParams::default()).await.context("listing VirtualServices")?;
+        let version = list.metadata.resource_version.unwrap_or_default();
+        let weights = list.items.iter().map(read).collect();
+        let events = api.watch(&WatchParams::default().timeout(290), &version).await;
+        Ok(Self { weights, events: events.context("watching VirtualServices")?.boxed() })
+    }
+
+    /// Waits until the weights are as wanted.
+    async fn until(&mut self, what: &str, is_it: impl Fn(&BTreeMap<String, i64>) -> bool) -> Result<()> {
+        let wait = async {
+            while !is_it(&self.weights) {
+                self.next().await?;
+            }
+            anyhow::Ok(())
+        };
+        let late = || format!("VirtualServices: {what} was waited for in vain for {} s", PATIENCE.as_secs());
+        tokio::time::timeout(PATIENCE, wait).await.with_context(late)?
+    }
+
+    /// Takes one change in; which VirtualService it was.
+    async fn next(&mut self) -> Result<String> {
+        loop {
+            match self.events.next().await {
+                None => bail!("the watch of VirtualServices ended"),
+                Some(event) => {
+                    if let WatchEvent::Modified(object) | WatchEvent::Added(object) = event? {
+                        let (name, weight) = read(&object);
+                        self.weights.insert(name.clone(), weight);
+                        return Ok(name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Name and weight of the canary.
+fn read(object: &DynamicObject) -> (String, i64) {
+    let weight = object.data.pointer("/spec/http/0/route/1/weight").and_then(Value::as_i64);
+    (object.metadata.name.clone().unwrap_or_default(), weight.unwrap_or_default())
+}
+
+/// Brings a Rollout with two VirtualServices into its first pause.
+async fn prepare(stage: &mut Stage, running: &mut Running) -> Result<Watch> {
+    for service in objects::services(PROBE, ROUTED) {
+        stage.create("", "Service", service).await?;
+    }
+    for name in ROUTES {
+        stage.create(ISTIO, KIND, objects::virtual_service(PROBE, name, ROUTED)).await?;
+    }
+    stage.create("argoproj.io", "Rollout", objects::routed_probe()).await?;
+    stage.quiet(running, PATIENCE).await?;
+    let mut watch = Watch::begin(stage, PROBE).await?;
+    stage.patch(Target::of_probe("argoproj.io", "Rollout", ROUTED, false), &objects::next_probe()).await?;
+    watch.until("the weight of the first step", |weights| is_everywhere(weights, WEIGHT)).await?;
+    stage.quiet(running, PATIENCE).await?;
+    Ok(watch)
+}
+
+fn is_everywhere(weights: &BTreeMap<String, i64>, weight: i64) -> bool {
+    ROUTES.iter().all(|name| weights.get(*name) == Some(&weight))
+}
+
+/// A write that nobody answers, until it is seen by a watch: what the API server alone needs.
+async fn bare(stage: &Stage, samples: usize) -> Result<Vec<f64>> {
+    const NOBODYS: &str = "nobodys";
+    stage.create(ISTIO, KIND, objects::virtual_service(NAMESPACE, NOBODYS, NOBODYS)).await?;
+    let mut watch = Watch::begin(stage, NAMESPACE).await?;
+    let mut taken = Vec::with_capacity(samples);
+    for number in 0..samples {
+        let weight = i64::try_from(number % 2).unwrap_or_default() + 1;
+        let patch = json!({"spec": {"http": objects::routes(NOBODYS, weight)}});
+        let target = Target { group: ISTIO, kind: KIND, namespace: NAMESPACE, name: NOBODYS, is_status: false };
+        let begun = Instant::now();
+        let seen = watch.until("an own change", |weights| weights.get(NOBODYS) == Some(&weight));
+        tokio::try_join!(stage.patch(target, &patch), seen)?;
+        taken.push(milliseconds(begun.elapsed()));
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Ok(taken)
+}
+
+/// Sets other weights by hand during a pause; milliseconds until they are as they were.
+async fn drift(stage: &Stage, watch: &mut Watch, running: &mut Running, samples: usize) -> Result<Vec<f64>> {
+    let mut taken = Vec::with_capacity(samples);
+    for number in 0..samples {
+        running.check()?;
+        let name = ROUTES[number % ROUTES.len()];
+        let wrong = 50 + i64::try_from(number % 40).unwrap_or_default();
+        let patch = json!({"spec": {"http": objects::routes(ROUTED, wrong)}});
+        let begun = Instant::now();
+        let repaired = async {
+            watch.until("an own change", |weights| weights.get(name) == Some(&wrong)).await?;
+            watch.until("a repair", |weights| weights.get(name) == Some(&WEIGHT)).await
+        };
+        tokio::try_join!(stage.patch(Target::of_probe(ISTIO, KIND, name, false), &patch), repaired)?;
+        taken.push(milliseconds(begun.elapsed()));
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Ok(taken)
+}
+
+/// Aborts an update and lets it begin anew; milliseconds from the request until all its weight is on stable.
+async fn aborts(stage: &Stage, watch: &mut Watch, running: &mut Running) -> Result<Vec<f64>> {
+    let rollout = Target::of_probe("argoproj.io", "Rollout", ROUTED, true);
+    let mut taken = Vec::with_capacity(ABORTS);
+    for _ in 0..ABORTS {
+        running.check()?;
+        let begun = Instant::now();
+        let (abort, retry) = (objects::abort(), objects::retry());
+        let moved = watch.until("all weight on stable", |weights| is_everywhere(weights, 0));
+        tokio::try_join!(stage.patch(rollout, &abort), moved)?;
+        taken.push(milliseconds(begun.elapsed()));
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let back = watch.until("the weight of the first step", |weights| is_everywhere(weights, WEIGHT));
+        tokio::try_join!(stage.patch(rollout, &retry), back)?;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    Ok(taken)
+}
+
+/// Milliseconds between the writes of the two VirtualServices wherever both were written for one reason.
+fn spread(entries: &[Entry]) -> Vec<f64> {
+    let of_probe =
+        |entry: &&Entry| entry.user == USER && entry.resource == "virtualservices" && entry.namespace == PROBE;
+    let mut writes: Vec<(Timestamp, &str)> = entries
+        .iter()
+        .filter(of_probe)
+        .filter(|entry| entry.verb != "watch" && entry.verb != "get")
+        .map(|entry| (entry.received, entry.name.as_str()))
+        .collect();
+    writes.sort();
+    let mut taken = Vec::new();
+    for pair in writes.chunks(2) {
+        if let [(first, one), (last, other)] = pair
+            && one != other
+        {
+            taken.push(last.duration_since(*first).as_secs_f64() * 1000.0);
+        }
+    }
+    taken
+}
+
+/// Aborts most of the fleet at once.
+async fn all_at_once(
+    stage: &mut Stage,
+    fleet: &mut Fleet,
+    running: &mut Running,
+    cli: &Cli,
+    count: usize,
+    figures: &mut Figures,
+) -> Result<()> {
+    let count = AT_ONCE.min(count);
+    crate::say(&format!("  aborting {count} updates at once"));
+    let patience = Duration::from_secs(cli.patience);
+    stage.patch_rollouts(0..count, false, |number| objects::image(number, "shop:4")).await?;
+    fleet.until("Paused", count, patience, running, Seen::is_paused).await?;
+    stage.quiet(running, patience).await?;
+    let mut watch = Watch::begin(stage, NAMESPACE).await?;
+    let mut left: BTreeSet<String> = (0..count).map(objects::name).collect();
+    left.retain(|name| watch.weights.get(name).is_some_and(|weight| *weight > 0));
+    if left.len() < count {
+        bail!(
+            "only {} of {count} VirtualServices have weight on the canary though all Rollouts are Paused",
+            left.len()
+        );
+    }
+    let begun = Instant::now();
+    let moved = async {
+        while !left.is_empty() {
+            let name = watch.next().await?;
+            if watch.weights.get(&name) == Some(&0) {
+                left.remove(&name);
+            }
+        }
+        anyhow::Ok((begun.elapsed(), Clock::system().now()))
+    };
+    let (_, (took, done)) = tokio::try_join!(stage.patch_rollouts(0..count, true, |_| objects::abort()), moved)?;
+    let share = count as f64 / AT_ONCE as f64;
+    figures.held(
+        &format!("{count} aborts at once to routes on stable"),
+        took.as_secs_f64(),
+        Unit::Seconds,
+        Some(targets::ALL_ABORTED * share),
+    );
+    let after = stage.quiet(running, patience).await?;
+    let is_write = |entry: &&Entry| {
+        entry.user == USER
+            && entry.received > done
+            && !matches!(entry.verb.as_str(), "watch" | "get" | "list")
+            && !matches!(entry.resource.as_str(), "events" | "leases")
+    };
+    let writes = after.iter().filter(is_write).count() as f64 / count as f64;
+    figures.held("writes after that, for each", writes, Unit::Each, Some(targets::WRITES_AFTER_ABORT));
+    stage.patch_rollouts(0..count, false, |number| objects::image(number, "shop:2")).await?;
+    fleet.until("Healthy", count, patience, running, Seen::is_healthy).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_of_two_virtual_services_are_paired() {
+        let at = |micros: i64| Timestamp::from_microsecond(1_000_000_000 + micros).unwrap();
+        let entry = |name: &str, micros: i64| Entry {
+            user: USER.to_owned(),
+            verb: "update".to_owned(),
+            resource: "virtualservices".to_owned(),
+            namespace: PROBE.to_owned(),
+            name: name.to_owned(),
+            lists_first: false,
+            received: at(micros),
+        };
+        let entries = [
+            entry("routed-two", 1500),
+            entry("routed-one", 0),
+            entry("routed-one", 90_000),
+            entry("routed-two", 90_250),
+        ];
+        assert_eq!(spread(&entries), [1.5, 0.25]);
+    }
+}
