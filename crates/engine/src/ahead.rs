@@ -3,22 +3,23 @@
 //!
 //! A step that is done, the pause after it and the conditions of that pause are three looks and one moment. Each status
 //! costs a write, an event for everybody who watches, and another look of our own. Nothing is decided here: every
-//! status on the way is one that [`plan`] gives for what is there, and the first look that would write anything else
+//! status on the way is one that [`plan`](crate::plan) gives for what is there, and the first look that would write anything else
 //! is left for later, when the status before it is stored.
 
 use jiff::Timestamp;
 
 use crate::observed::Observed;
 use crate::plan::{Plan, StatusChange};
-use crate::planner::plan;
+use crate::planner::{InForce, plan_for};
 use crate::restart::needs_pods;
 
 /// Looks that are taken together, at most: more than any two steps need, and an end for statuses that lead in a circle.
 const MOST_LOOKS: usize = 16;
 
-/// What to do now, as [`plan`] says it, with the status that is reached without any further write.
+/// What to do now, as [`plan`](crate::plan) says it, with the status that is reached without any further write.
 pub fn plan_ahead(seen: &Observed, now: Timestamp) -> Plan {
-    let mut first = plan(seen, now);
+    let mut in_force = InForce::of(seen);
+    let mut first = plan_for(seen, now, &in_force);
     // After other writes the world is not the one that was seen.
     if !first.actions.is_empty() {
         return first;
@@ -30,7 +31,10 @@ pub fn plan_ahead(seen: &Observed, now: Timestamp) -> Plan {
         if needs_pods(&ahead, now) != needs_pods(seen, now) {
             break;
         }
-        let next = plan(&ahead, now);
+        if !in_force.still_holds(&ahead.rollout) {
+            in_force = InForce::of(&ahead);
+        }
+        let next = plan_for(&ahead, now, &in_force);
         if !next.actions.is_empty() {
             break;
         }

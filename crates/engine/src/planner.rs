@@ -32,15 +32,20 @@ const ROUTES: &str = "spec.strategy.canary.trafficRouting.istio";
 /// The same input gives the same plan. A plan that is carried out, or cut off after any of its writes, leads to a state
 /// from which the next plan goes on.
 pub fn plan(seen: &Observed, now: Timestamp) -> Plan {
+    plan_for(seen, now, &InForce::of(seen))
+}
+
+/// [`plan`] where what is in force is known from a look of the same moment.
+pub(crate) fn plan_for(seen: &Observed, now: Timestamp, in_force: &InForce) -> Plan {
     let rollout = &seen.rollout;
     if rollout.metadata.deletion_timestamp.is_some() {
         return Plan::default();
     }
     let unset = RolloutStatus::default();
     let old = rollout.status.as_ref().unwrap_or(&unset);
-    let in_force = match in_force(seen) {
+    let in_force = match &in_force.found {
         Ok(in_force) => in_force,
-        Err(problem) => return invalid::plan(seen, old, now, &problem),
+        Err(problem) => return invalid::plan(seen, old, now, problem),
     };
     let (own, claims) = claims(seen, &in_force.selector);
     if !claims.is_empty() {
@@ -86,8 +91,46 @@ fn with_sane_index(rollout: &Rollout, mut plan: Plan) -> Plan {
     plan
 }
 
-/// What a Rollout really asks for, once its references are followed.
-struct InForce {
+/// What a Rollout really asks for. To find out is the larger part of a look, and it changes with few parts of the status.
+pub(crate) struct InForce {
+    found: Result<Asked, String>,
+    of: Depends,
+}
+
+/// What of a status has a say in what is in force.
+#[derive(PartialEq)]
+struct Depends {
+    collisions: Option<i32>,
+    stable_ping_pong: Option<String>,
+}
+
+impl Depends {
+    fn on(rollout: &Rollout) -> Self {
+        let status = rollout.status.as_ref();
+        let canary = status.and_then(|status| status.canary.as_ref());
+        Self {
+            collisions: status.and_then(|status| status.collision_count),
+            stable_ping_pong: canary.and_then(|canary| canary.stable_ping_pong.clone()),
+        }
+    }
+}
+
+impl InForce {
+    pub(crate) fn of(seen: &Observed) -> Self {
+        // One that is being deleted is not looked at.
+        let is_over = seen.rollout.metadata.deletion_timestamp.is_some();
+        let found = if is_over { Err(String::new()) } else { in_force(seen) };
+        Self { found, of: Depends::on(&seen.rollout) }
+    }
+
+    /// Whether it is the same for a Rollout of which nothing but the status has changed.
+    pub(crate) fn still_holds(&self, rollout: &Rollout) -> bool {
+        self.of == Depends::on(rollout)
+    }
+}
+
+/// What is asked for once all references are followed.
+struct Asked {
     template: Value,
     selector: LabelSelector,
     hashes: Hashes,
@@ -97,7 +140,7 @@ struct InForce {
 }
 
 /// Follows references and checks the whole; the error is the text users read.
-fn in_force(seen: &Observed) -> Result<InForce, String> {
+fn in_force(seen: &Observed) -> Result<Asked, String> {
     let rollout = &seen.rollout;
     let (template, selector) = template_and_selector(seen)?;
     let workload = match &seen.workload {
@@ -106,7 +149,10 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
         }
         _ => None,
     };
-    if let Some(error) = spec::check(rollout, workload.as_ref()).first() {
+    let canonical = tidegate_hash::canonical_pod_template(template.as_raw_value());
+    let has_template = workload.is_some() || rollout.spec.template.is_some();
+    let checked = spec::check_canonical(rollout, workload.as_ref(), Some(&canonical).filter(|_| has_template));
+    if let Some(error) = checked.first() {
         return Err(error.to_string());
     }
     let unfit = references::check(rollout, Some(&template), &seen.found);
@@ -118,8 +164,8 @@ fn in_force(seen: &Observed) -> Result<InForce, String> {
     let collisions = rollout.status.as_ref().and_then(|status| status.collision_count);
     let collisions = mutation::pick(Mutation::HashesMoreThanTheTemplate, rollout.spec.replicas, collisions);
     let bad_template = |error: tidegate_hash::HashError| format!("spec.template: Invalid value: {error}");
-    let current = tidegate_hash::pod_template_hash(template.as_raw_value(), collisions).map_err(bad_template)?;
-    Ok(InForce {
+    let current = tidegate_hash::hash_of_canonical(&canonical.map_err(bad_template)?, collisions);
+    Ok(Asked {
         template: template.to_value(),
         selector,
         hashes: Hashes { current, template, collisions },

@@ -81,6 +81,11 @@ pub fn canonical_pod_template(template: &RawValue) -> Result<String, HashError> 
     pod_template_text(template.get(), POD_TEMPLATE)
 }
 
+/// [`pod_template_hash`] of a template whose [canonical text](canonical_pod_template) is at hand.
+pub fn hash_of_canonical(text: &str, collision_count: Option<i32>) -> String {
+    fnv::safe_hash(text, collision_count)
+}
+
 /// The canary step hash: the value of `status.currentStepHash`. Absent, null and empty steps hash alike.
 ///
 /// # Errors

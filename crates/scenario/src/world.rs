@@ -1,11 +1,11 @@
 //! A cluster with the controller in it, in virtual time.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
 use kube::Client;
-use kube::api::{Api, DynamicObject, PostParams};
+use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 use tidegate_clock::Clock;
 use tidegate_controller::Options;
@@ -76,11 +76,15 @@ fn start(world: &tidegate_sim::World, name: &str) -> JoinHandle<()> {
 
 /// Makes our kinds and those of Istio known.
 pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
-    let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
-        let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
-        crds.create(&PostParams::default(), &crd).await?;
+    // Every seed has a world of its own, so the texts are made once and the answers, which nobody needs, are not read.
+    static TEXTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let crds = || tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds());
+    for text in TEXTS.get_or_init(|| crds().map(|crd| crd.to_string().into_bytes()).collect()) {
+        let request = http::Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(text.clone())
+            .map_err(kube::Error::HttpError)?;
+        client.request_text(request).await?;
     }
     Ok(())
 }

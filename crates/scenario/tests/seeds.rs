@@ -70,8 +70,8 @@ impl Scenario for TwoVersions {
         self.0.name()
     }
 
-    fn length(&self) -> Duration {
-        self.0.length()
+    fn length(&self, seed: u64) -> Duration {
+        self.0.length(seed)
     }
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {

@@ -35,7 +35,7 @@ const QUIET: Duration = Duration::from_secs(320);
 /// How long a world may take to come to rest.
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// How long it must then stay at rest.
-const AFTERWARDS: Duration = Duration::from_secs(600);
+const AFTERWARDS: Duration = Duration::from_secs(330);
 
 /// From the moment a leader knows that it has lost its lease to the moment the next one may write.
 const SUCCESSION: Duration = Duration::from_secs(5);
@@ -117,7 +117,7 @@ pub trait Scenario: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// How long users act and faults happen.
-    fn length(&self) -> Duration;
+    fn length(&self, seed: u64) -> Duration;
 
     /// What users do, drawn from `random`. An error means that the scenario itself is wrong.
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>>;
@@ -357,7 +357,7 @@ impl Experiment {
         let menu = self.without.iter().fold(menu, |menu, fault| menu.without(*fault));
         let latest = AtomicUsize::new(0);
         let victims = [self.subject.name(), NODE_AGENT];
-        let schedule = Arc::new(Schedule::new(seed, menu.clone(), &victims, self.scenario.length()));
+        let schedule = Arc::new(Schedule::new(seed, menu.clone(), &victims, self.scenario.length(seed)));
         let faults = Arc::clone(&schedule) as Arc<dyn tidegate_apiserver::Faults>;
         let mut world = World::empty(Setting { keeps_log, faults, ..Setting::new(seed) });
         let journal = Arc::clone(world.journal());
@@ -416,7 +416,7 @@ impl Experiment {
         if let Err(error) = played {
             return Some((PLAYED, error));
         }
-        world.pass(self.scenario.length().saturating_sub(journal.elapsed())).await;
+        world.pass(self.scenario.length(seed).saturating_sub(journal.elapsed())).await;
         faults::heal(&meddler, journal).await;
         journal.tell("the faults stop");
         if let Err(error) = self.scenario.conclude(&stage).await {

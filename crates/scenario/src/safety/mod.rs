@@ -42,8 +42,9 @@ use tidegate_sim::{Experiment, Invariant, Random, Scenario, Seat, Stage, Subject
 
 /// The name under which the controller acts.
 pub(super) const SUBJECT: &str = "rollouts-controller";
-/// How long users act and faults happen.
-const LENGTH: Duration = Duration::from_secs(60);
+/// How long users act and faults happen, in seconds, and of how many runs in ten: most of what can go wrong goes wrong within
+/// few acts, and a short story is read sooner than a long one; the rest needs a history.
+const LENGTHS: [(u64, std::ops::Range<u64>); 3] = [(6, 5..12), (3, 12..30), (1, 60..61)];
 
 /// The controller as the client under test.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,15 +103,23 @@ impl Scenario for Rollouts {
         if self.routed { "routes" } else { "rollouts" }
     }
 
-    fn length(&self) -> Duration {
-        LENGTH
+    fn length(&self, seed: u64) -> Duration {
+        let mut random = Random::new(seed, "length");
+        let mut drawn = random.below(10);
+        for (share, seconds) in LENGTHS {
+            if drawn < share {
+                return Duration::from_secs(seconds.start + random.below(seconds.end - seconds.start));
+            }
+            drawn -= share;
+        }
+        Duration::from_secs(60)
     }
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let mut users = users::Users::new(stage, random, self.cast(stage.seed));
             users.begin().await.map_err(|error| error.to_string())?;
-            while stage.world.journal().elapsed() < LENGTH {
+            while stage.world.journal().elapsed() < self.length(stage.seed) {
                 users.act().await.map_err(|error| error.to_string())?;
             }
             users.finish().await.map_err(|error| error.to_string())

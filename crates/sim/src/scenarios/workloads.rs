@@ -80,7 +80,7 @@ impl Scenario for Workloads {
         "workloads"
     }
 
-    fn length(&self) -> Duration {
+    fn length(&self, _: u64) -> Duration {
         self.length
     }
 

@@ -9,6 +9,7 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{Rollout, RolloutSpec};
 use tidegate_api::values::LabelSelector;
 use tidegate_api::wire::Items;
+use tidegate_hash::HashError;
 
 use crate::error::{BadValue, FieldError};
 use crate::{go_json, labels};
@@ -24,12 +25,24 @@ pub struct Workload {
 
 /// All broken rules of a Rollout. `workload` is what its `workloadRef` was resolved to, if it was.
 pub fn check(rollout: &Rollout, workload: Option<&Workload>) -> Vec<FieldError> {
+    let template = workload.map(|workload| &workload.template).or(rollout.spec.template.as_ref());
+    let canonical = template.map(|template| tidegate_hash::canonical_pod_template(template.as_raw_value()));
+    check_canonical(rollout, workload, canonical.as_ref())
+}
+
+/// [`check`] for callers that have the canonical text of the template, or know why it has none: to make it is the larger part of
+/// a check.
+pub fn check_canonical(
+    rollout: &Rollout,
+    workload: Option<&Workload>,
+    canonical: Option<&Result<String, HashError>>,
+) -> Vec<FieldError> {
     let spec = &rollout.spec;
     let mut errors = Vec::new();
     at_least_zero(&mut errors, "spec.replicas", spec.replicas_or_default());
     let selector = spec.selector.as_ref().or_else(|| workload.and_then(|workload| workload.selector.as_ref()));
     check_selector(&mut errors, spec, selector);
-    check_template(&mut errors, spec, selector, workload);
+    check_template(&mut errors, spec, selector, workload, canonical);
     at_least_zero(&mut errors, "spec.minReadySeconds", spec.min_ready_seconds.unwrap_or_default());
     at_least_zero(&mut errors, "spec.revisionHistoryLimit", spec.revision_history_limit_or_default());
     check_deadline(&mut errors, spec);
@@ -70,6 +83,7 @@ fn check_template(
     spec: &RolloutSpec,
     selector: Option<&LabelSelector>,
     workload: Option<&Workload>,
+    canonical: Option<&Result<String, HashError>>,
 ) {
     let unresolved = spec.workload_ref.is_some() && workload.is_none();
     if unresolved && spec.template.as_ref().is_some_and(pod_template::has_metadata) {
@@ -84,7 +98,7 @@ fn check_template(
     }
     if !unresolved {
         let template = workload.map(|workload| &workload.template).or(spec.template.as_ref());
-        errors.extend(pod_template::check(selector, template));
+        errors.extend(pod_template::check(selector, template, canonical));
     }
 }
 

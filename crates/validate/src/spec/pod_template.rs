@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use tidegate_api::raw::Raw;
 use tidegate_api::values::LabelSelector;
+use tidegate_hash::HashError;
 
 use crate::error::FieldError;
 use crate::{go_json, labels};
@@ -22,10 +23,12 @@ pub(super) fn has_metadata(template: &Raw) -> bool {
 }
 
 /// All broken rules of a template, in the order of the API server.
-pub(super) fn check(selector: Option<&LabelSelector>, template: Option<&Raw>) -> Vec<FieldError> {
-    if let Some(template) = template
-        && let Err(error) = tidegate_hash::canonical_pod_template(template.as_raw_value())
-    {
+pub(super) fn check(
+    selector: Option<&LabelSelector>,
+    template: Option<&Raw>,
+    canonical: Option<&Result<String, HashError>>,
+) -> Vec<FieldError> {
+    if let Some(Err(error)) = canonical {
         return vec![FieldError::internal(TEMPLATE, error.to_string())];
     }
     let template = template.map_or(Value::Null, Raw::to_value);
