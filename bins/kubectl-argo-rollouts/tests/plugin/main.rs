@@ -6,5 +6,6 @@ mod changing;
 mod making;
 mod refused;
 mod showing;
+mod terminal;
 mod waiting;
 mod world;
