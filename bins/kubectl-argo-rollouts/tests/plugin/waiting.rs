@@ -4,9 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{World, canary, steps};
+use crate::world::{World, canary, status, steps};
 
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
@@ -165,4 +165,49 @@ fn a_list_goes_on_with_a_row_for_every_change_and_none_for_repetitions() {
     line.clear();
     out.read_to_string(&mut line).unwrap();
     assert_eq!(line, "");
+}
+
+#[test]
+fn an_expired_list_is_read_again_and_what_was_missed_is_printed() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Progressing", "currentStepIndex": 0})));
+    let mut expired = false;
+    world.refuse(move |asked| {
+        let is_watch = asked.path.contains("watch=true");
+        let is_first = is_watch && !expired;
+        expired |= is_watch;
+        is_first.then(|| status(410, "Expired", "too old resource version"))
+    });
+    let mut child = world.start(&["list", "rollouts", "-w"]);
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    for _ in 0..2 {
+        out.read_line(&mut line).unwrap();
+    }
+    world.status("web", json!({"phase": "Healthy"}));
+    line.clear();
+    out.read_line(&mut line).unwrap();
+    assert!(line.contains("Healthy"), "{line}");
+    signal(&child, "INT");
+    assert_eq!(ended(&mut child), Some(0));
+}
+
+#[test]
+fn a_server_that_falls_silent_keeps_nobody_from_leaving() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Progressing", "message": "a"})));
+    let commands: [(&[&str], i32); 3] =
+        [(&["get", "rollout", "web", "-w"], 0), (&["status", "web"], 130), (&["list", "rollouts", "-w"], 0)];
+    for (words, code) in commands {
+        world.refuse(|_| None);
+        let mut child = world.start(words);
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut String::new()).unwrap();
+        world.refuse(|_| Some((0, Value::Null)));
+        std::thread::sleep(Duration::from_millis(1500));
+        let begun = Instant::now();
+        signal(&child, "INT");
+        assert_eq!(ended(&mut child), Some(code), "{words:?}");
+        assert!(begun.elapsed() < Duration::from_secs(2), "{words:?}");
+    }
 }

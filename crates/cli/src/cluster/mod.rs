@@ -15,4 +15,4 @@ pub(crate) use connect::connect;
 pub(crate) use error::ApiError;
 pub(crate) use loading::{experiment, rollout, rollout_alone};
 pub(crate) use request::{Cluster, Form, List, read_object};
-pub(crate) use watch::watch;
+pub(crate) use watch::{Changes, watch};

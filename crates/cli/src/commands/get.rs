@@ -208,7 +208,13 @@ async fn watch<V: View>(
                 () = signals.end() => break Outcome::Success,
                 () = tokio::time::sleep_until(drawn + PAUSE) => {}
             }
-            match V::load(session, name).await {
+            // A server that does not answer must not keep anybody from leaving.
+            let loaded = tokio::select! {
+                biased;
+                () = signals.end() => break Outcome::Success,
+                loaded = V::load(session, name) => loaded,
+            };
+            match loaded {
                 Ok((loaded, _)) => view = loaded,
                 // It is gone: the last view stays.
                 Err(error) if error.is_not_found() => {}

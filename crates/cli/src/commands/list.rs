@@ -20,7 +20,7 @@ use super::printed::{json, yaml};
 use super::signals::Signals;
 use crate::Outcome;
 use crate::arguments::{ListExperiments, ListRollouts, Output};
-use crate::cluster::{EXPERIMENTS, List, ROLLOUTS, Resource, Selection, read_object, watch};
+use crate::cluster::{Changes, EXPERIMENTS, List, ROLLOUTS, Resource, Selection, read_object, watch};
 use crate::failure::Failure;
 
 /// Rows that come close together are printed together.
@@ -145,23 +145,41 @@ impl Shown {
     }
 }
 
+/// Goes on until somebody wants an end, whatever is waited for.
 async fn follow(
+    session: &mut Session<'_, '_>,
+    namespace: Option<&str>,
+    selection: &Selection,
+    table: RolloutTable,
+    shown: Shown,
+) -> Result<Outcome, Failure> {
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        biased;
+        () = signals.end() => Ok(Outcome::Success),
+        ended = follow_on(session, namespace, selection, table, shown) => ended,
+    }
+}
+
+async fn follow_on(
     session: &mut Session<'_, '_>,
     namespace: Option<&str>,
     selection: &Selection,
     table: RolloutTable,
     mut shown: Shown,
 ) -> Result<Outcome, Failure> {
-    let mut signals = Signals::new()?;
     let mut failures = 0;
     loop {
-        let begun = watch(&session.cluster, ROLLOUTS, namespace, selection, &shown.version).await;
-        let mut changes = match begun {
-            Ok(changes) => changes,
-            Err(error) if error.is_gone() => {
-                again(session, namespace, selection, table, &mut shown).await?;
-                continue;
+        match watch(&session.cluster, ROLLOUTS, namespace, selection, &shown.version).await {
+            Ok(changes) => {
+                failures = 0;
+                if rows_of(session, table, changes, &mut shown).await? == Ended::Expired {
+                    again(session, namespace, selection, table, &mut shown).await?;
+                }
+                // A server that ends watches at once must not be asked without pause.
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
+            Err(error) if error.is_gone() => again(session, namespace, selection, table, &mut shown).await?,
             Err(error) => {
                 failures += 1;
                 if failures >= MOST_FAILURES {
@@ -169,40 +187,53 @@ async fn follow(
                 }
                 writeln!(session.streams.err, "Warning: {error}")?;
                 tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+/// How a watch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// As watches end.
+    Usually,
+    /// Because what came next is no longer known.
+    Expired,
+}
+
+/// Prints rows as changes come, until the watch ends.
+async fn rows_of(
+    session: &mut Session<'_, '_>,
+    table: RolloutTable,
+    mut changes: Changes,
+    shown: &mut Shown,
+) -> Result<Ended, Failure> {
+    let mut rows = Vec::new();
+    let mut flush = Box::pin(tokio::time::sleep(FLUSH));
+    loop {
+        let change = tokio::select! {
+            biased;
+            () = &mut flush, if !rows.is_empty() => {
+                print(session, table, &mut rows)?;
                 continue;
             }
+            change = changes.next() => change,
         };
-        let mut rows = Vec::new();
-        let mut flush = Box::pin(tokio::time::sleep(FLUSH));
-        loop {
-            let change = tokio::select! {
-                biased;
-                () = signals.end() => return Ok(Outcome::Success),
-                () = &mut flush, if !rows.is_empty() => {
-                    print(session, table, &mut rows)?;
-                    continue;
+        match change {
+            Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object))) => {
+                if rows.is_empty() {
+                    flush = Box::pin(tokio::time::sleep(FLUSH));
                 }
-                change = changes.next() => change,
-            };
-            match change {
-                Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object))) => {
-                    failures = 0;
-                    if rows.is_empty() {
-                        flush = Box::pin(tokio::time::sleep(FLUSH));
-                    }
-                    rows.extend(shown.news(object));
-                }
-                Some(Ok(WatchEvent::Bookmark(_) | WatchEvent::Error(_))) => {}
-                Some(Err(error)) if error.is_gone() => {
-                    print(session, table, &mut rows)?;
-                    again(session, namespace, selection, table, &mut shown).await?;
-                    break;
-                }
-                Some(Err(_)) | None => {
-                    print(session, table, &mut rows)?;
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    break;
-                }
+                rows.extend(shown.news(object));
+            }
+            Some(Ok(WatchEvent::Bookmark(_) | WatchEvent::Error(_))) => {}
+            Some(Err(error)) => {
+                print(session, table, &mut rows)?;
+                return Ok(if error.is_gone() { Ended::Expired } else { Ended::Usually });
+            }
+            None => {
+                print(session, table, &mut rows)?;
+                return Ok(Ended::Usually);
             }
         }
     }

@@ -83,7 +83,11 @@ async fn follow(session: &mut Session<'_, '_>, status: &Status, info: &mut Rollo
             () = triggers.changed() => {}
             () = tokio::time::sleep_until(tick) => {}
         }
-        *info = load(session, name).await?;
+        *info = tokio::select! {
+            biased;
+            () = signals.end() => return Ok(End::Signal),
+            loaded = load(session, name) => loaded?,
+        };
     }
 }
 
