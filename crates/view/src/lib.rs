@@ -26,6 +26,8 @@ mod status;
 mod table;
 mod tree;
 mod waiting;
+mod why;
+mod why_chain;
 
 pub use age::human;
 pub use info::{
@@ -39,3 +41,4 @@ pub use pod::{Pod, PodContainer, PodSpec, PodStatus};
 pub use render::{experiment_text, rollout_text, rollout_text_wide};
 pub use status::{is_degraded, is_healthy, status_line, watched_line};
 pub use waiting::waiting_for;
+pub use why::{PodEvent, Since, Why, pod_in_trouble, why, why_text};

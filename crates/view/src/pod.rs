@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use tidegate_api::ObjectMeta;
-use tidegate_api::view::{ContainerReason, ContainerState, ReplicaSet};
+use tidegate_api::view::{Condition, ContainerReason, ContainerState, ReplicaSet};
 use tidegate_api::wire::Text;
 
 use crate::info::{Meta, PodInfo};
@@ -50,6 +50,10 @@ pub struct PodStatus {
     pub phase: String,
     /// Such as Evicted.
     pub reason: String,
+    /// For people.
+    pub message: String,
+    /// What holds or does not hold.
+    pub conditions: Vec<Condition>,
     /// One entry per init container.
     init_container_statuses: Vec<ContainerStatus>,
     /// One entry per container.
@@ -179,6 +183,21 @@ fn ended(end: &ContainerReason) -> String {
         ("", signal) => format!("Signal:{signal}"),
         (reason, _) => reason.to_owned(),
     }
+}
+
+/// Why a pod is not ready, in the words of whoever knows: the scheduler, a container, the pod itself.
+pub(crate) fn trouble(pod: &Pod) -> Option<String> {
+    let status = &pod.status;
+    let all = status.init_container_statuses.iter().chain(&status.container_statuses);
+    let said = all.filter(|container| !container.ready).find_map(|container| {
+        let state = &container.state;
+        let reason =
+            state.waiting.as_ref().or(state.terminated.as_ref()).filter(|reason| !reason.message.is_empty())?;
+        Some(format!("container {}: {}", container.name, reason.message.trim()))
+    });
+    let unmet = status.conditions.iter().find(|one| one.kind == "PodScheduled" && one.status == "False");
+    let unmet = unmet.map(|one| one.message.clone()).filter(|message| !message.is_empty());
+    said.or(unmet).or_else(|| Some(status.message.clone()).filter(|message| !message.is_empty()))
 }
 
 #[cfg(test)]

@@ -251,3 +251,30 @@ fn bash_completes_with_the_script() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "shop\n", "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn why_names_the_cause_and_the_command_that_helps() {
+    let world = World::new();
+    load(&world, &samples().join("canary-degraded"));
+    world.create(
+        "/api/v1/namespaces/default/events",
+        &json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "type": "Warning",
+            "reason": "Failed", "message": "no such image", "lastTimestamp": "2026-11-15T07:36:10Z",
+            "involvedObject": {"kind": "Pod", "name": "shop-774d856d4-hn455", "namespace": "default"}}),
+    );
+    let output = world.run(&["why", "shop"]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        out.starts_with("Degraded: waiting for pods of ReplicaSet shop-774d856d4: 0 of 1 available since 2026-11-15T"),
+        "{out}"
+    );
+    assert!(out.contains("\n  pod shop-774d856d4-hn455: ErrImagePull, ready 0/1\n"), "{out}");
+    assert!(out.contains("\n  event Failed: no such image\n"), "{out}");
+    assert!(out.ends_with("\nUnblock: kubectl argo rollouts abort shop\n"), "{out}");
+    let output = world.run(&["why", "shop", "-o", "json"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["unblock"], "kubectl argo rollouts abort shop");
+    world.says(&["why", "gone"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+    let asked = world.asked();
+    assert!(asked.iter().any(|asked| asked.path.contains("fieldSelector=involvedObject.name%3Dshop-774d856d4-hn455")));
+}

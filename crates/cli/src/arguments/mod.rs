@@ -15,8 +15,8 @@ pub(crate) use changing::{
 pub(crate) use global::Global;
 pub(crate) use making::{Create, CreateAnalysisRun, CreateCommand, Lint};
 pub(crate) use showing::{
-    Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output, Status,
-    Version, WaitFor,
+    AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
+    Status, Version, WaitFor, Why,
 };
 
 /// Manages Rollouts.
@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Undo(Undo),
     /// Print the version
     Version(Version),
+    /// Say why a Rollout stands where it stands
+    Why(Why),
 }
 
 /// The whole command line, with flags that take `=true` and `=false` as people know it.

@@ -164,6 +164,26 @@ pub(crate) struct Status {
     pub(crate) wait_for: Option<WaitFor>,
 }
 
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnswerForm {
+    /// For people.
+    Text,
+    /// For programs; docs/why.schema.json says how it looks.
+    Json,
+}
+
+/// Says what a Rollout waits for and since when, what led there, and which command unblocks it.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = "Example:\n  kubectl argo rollouts why guestbook")]
+pub(crate) struct Why {
+    #[command(flatten)]
+    pub(crate) target: OneName,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) output: AnswerForm,
+}
+
 /// Prints the version and how this program was built.
 #[derive(Args)]
 pub(crate) struct Version {

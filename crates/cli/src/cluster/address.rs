@@ -41,6 +41,7 @@ pub(crate) const CLUSTER_ANALYSIS_TEMPLATES: Resource =
 pub(crate) const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
 pub(crate) const DEPLOYMENTS: Resource = apps("deployments", "deployment");
 pub(crate) const PODS: Resource = core("pods", "pod");
+pub(crate) const EVENTS: Resource = core("events", "event");
 pub(crate) const POD_TEMPLATES: Resource = core("podtemplates", "podtemplate");
 
 impl Resource {
@@ -93,15 +94,21 @@ pub(crate) struct Selection {
     pub(crate) labels: Option<String>,
     /// By name.
     pub(crate) name: Option<String>,
+    /// By the name of the object they are about; only events have one.
+    pub(crate) about: Option<String>,
 }
 
 impl Selection {
     pub(crate) fn labels(selector: impl Into<String>) -> Self {
-        Self { labels: Some(selector.into()), name: None }
+        Self { labels: Some(selector.into()), ..Self::default() }
     }
 
     pub(crate) fn name(name: &str) -> Self {
-        Self { labels: None, name: Some(name.to_owned()) }
+        Self { name: Some(name.to_owned()), ..Self::default() }
+    }
+
+    pub(crate) fn about(name: &str) -> Self {
+        Self { about: Some(name.to_owned()), ..Self::default() }
     }
 
     /// As parameters of a URL.
@@ -110,8 +117,10 @@ impl Selection {
         if let Some(labels) = self.labels.as_deref().filter(|labels| !labels.is_empty()) {
             query.push_str(&format!("&labelSelector={}", escaped(labels)));
         }
-        if let Some(name) = &self.name {
-            query.push_str(&format!("&fieldSelector={}", escaped(&format!("metadata.name={name}"))));
+        for (field, value) in [("metadata.name", &self.name), ("involvedObject.name", &self.about)] {
+            if let Some(value) = value {
+                query.push_str(&format!("&fieldSelector={}", escaped(&format!("{field}={value}"))));
+            }
         }
         query
     }

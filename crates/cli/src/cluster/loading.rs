@@ -43,7 +43,7 @@ fn not_found(error: ApiError, resource: Resource, name: &str) -> ApiError {
 pub(crate) async fn rollout(cluster: &Cluster, name: &str) -> Result<Objects, ApiError> {
     let rollout = rollout_alone(cluster, name).await?;
     let (workload_template, selector) = workload(cluster, &rollout).await;
-    let by_selector = Selection { labels: selector, name: None };
+    let by_selector = Selection { labels: selector, ..Selection::default() };
     let mut sets: Vec<ReplicaSet> = cluster.objects(REPLICA_SETS, &by_selector).await?;
     let uid = rollout.metadata.uid.text().to_owned();
     let hashes = hashes(&rollout, &sets, &uid);

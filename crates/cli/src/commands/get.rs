@@ -56,7 +56,7 @@ impl View for RolloutInfo {
     async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched), ApiError> {
         let objects = cluster::rollout(&session.cluster, name).await?;
         let selector = objects.rollout.spec.selector.as_ref().map(selector_text);
-        let by_selector = Selection { labels: selector, name: None };
+        let by_selector = Selection { labels: selector, ..Selection::default() };
         let by_hash = Selection::labels(labels::POD_TEMPLATE_HASH);
         let watched = vec![
             (ROLLOUTS, Selection::name(name)),

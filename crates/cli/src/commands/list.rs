@@ -29,7 +29,7 @@ const FLUSH: Duration = Duration::from_millis(500);
 const MOST_FAILURES: u32 = 7;
 
 pub(crate) async fn rollouts(session: &mut Session<'_, '_>, list: &ListRollouts) -> Result<Outcome, Failure> {
-    let selection = Selection { labels: list.selector.clone(), name: list.name.clone() };
+    let selection = Selection { labels: list.selector.clone(), name: list.name.clone(), about: None };
     let namespace = (!list.all_namespaces).then(|| session.cluster.namespace.clone());
     let found = session.cluster.list(ROLLOUTS, namespace.as_deref(), &selection).await?;
     let rollouts: Vec<Rollout> = read(session, &found, ROLLOUTS)?;
@@ -63,7 +63,7 @@ pub(crate) async fn rollouts(session: &mut Session<'_, '_>, list: &ListRollouts)
 }
 
 pub(crate) async fn experiments(session: &mut Session<'_, '_>, list: &ListExperiments) -> Result<Outcome, Failure> {
-    let selection = Selection { labels: list.selector.clone(), name: None };
+    let selection = Selection { labels: list.selector.clone(), ..Selection::default() };
     let namespace = (!list.all_namespaces).then(|| session.cluster.namespace.clone());
     let found = session.cluster.list(EXPERIMENTS, namespace.as_deref(), &selection).await?;
     let experiments: Vec<Experiment> = read(session, &found, EXPERIMENTS)?;

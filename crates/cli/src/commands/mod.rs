@@ -17,6 +17,7 @@ mod template;
 mod triggers;
 mod undo;
 mod version;
+mod why;
 
 use std::io;
 
@@ -90,6 +91,7 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
         Command::Resume(names) => promote::resume(session, &names.names).await,
         Command::Set(set) => set::run(session, &set).await,
         Command::Undo(undo) => undo::run(session, &undo).await,
+        Command::Why(asked) => why::run(session, &asked).await,
         Command::Status(status) => status::run(session, &status).await,
         Command::Get(group) => match group.command {
             GetCommand::Rollout(get) => get::rollout(session, &get).await,

@@ -1,105 +1,12 @@
 //! The complete examples of the contract, rendered from raw objects, byte for byte.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
-
-use jiff::{SignedDuration, Timestamp};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use tidegate_view::{
     ExperimentInfo, ExperimentObjects, ExperimentTable, Objects, Paint, RolloutInfo, RolloutRow, RolloutTable,
     experiment_rows, experiment_text, rollout_text,
 };
 
-const HASH: &str = "rollouts-pod-template-hash";
-
-fn now() -> Timestamp {
-    "2026-08-14T09:30:05Z".parse().unwrap()
-}
-
-/// The time so many seconds ago.
-fn ago(seconds: i64) -> String {
-    (now() - SignedDuration::from_secs(seconds)).to_string()
-}
-
-const MINUTE: i64 = 60;
-const HOUR: i64 = 3600;
-const DAY: i64 = 86_400;
-
-fn read<T: DeserializeOwned>(value: &Value) -> T {
-    serde_json::from_str(&value.to_string()).unwrap()
-}
-
-/// Objects of one namespace, made shortly.
-struct World {
-    rollout: Value,
-    sets: Vec<Value>,
-    pods: Vec<Value>,
-    runs: Vec<Value>,
-    experiments: Vec<Value>,
-}
-
-impl World {
-    fn new(namespace: &str, name: &str, age: i64, spec: Value, status: Value) -> Self {
-        let metadata = json!({"name": name, "namespace": namespace, "uid": "root", "creationTimestamp": ago(age)});
-        let rollout = json!({"metadata": metadata, "spec": spec, "status": status});
-        Self { rollout, sets: vec![], pods: vec![], runs: vec![], experiments: vec![] }
-    }
-
-    fn meta(owner: &str, name: &str, age: i64, revision: i64) -> Value {
-        json!({
-            "name": name, "uid": name, "creationTimestamp": ago(age), "ownerReferences": [
-                {"apiVersion": "v1", "kind": "Any", "name": "any", "uid": owner, "controller": true}],
-            "annotations": {"rollout.argoproj.io/revision": revision.to_string()},
-        })
-    }
-
-    /// A ReplicaSet `owner-hash` with so many pods, all or none of them available.
-    fn set(&mut self, owner: &str, name: &str, age: i64, revision: i64, image: &str, pods: (i32, i32)) -> &mut Value {
-        let mut metadata = Self::meta(owner, name, age, revision);
-        let hash = name.rsplit('-').next().unwrap();
-        metadata["labels"] = json!({HASH: hash});
-        self.sets.push(json!({
-            "metadata": metadata,
-            "spec": {"replicas": pods.0, "template": {"spec": {"containers": [{"name": "main", "image": image}]}}},
-            "status": {"replicas": pods.0, "availableReplicas": pods.1},
-        }));
-        self.sets.last_mut().unwrap()
-    }
-
-    /// A pod of a ReplicaSet with so many containers.
-    fn pod(&mut self, set: &str, suffix: &str, age: i64, containers: usize, state: &Value, restarts: i32) {
-        let is_ready = state.get("running").is_some();
-        let one = json!({"name": "main", "ready": is_ready, "restartCount": restarts, "state": state});
-        let all: Vec<Value> = (0..containers)
-            .map(|index| if index == 0 { one.clone() } else { json!({"name": "b", "ready": is_ready, "state": state}) })
-            .collect();
-        let specs: Vec<Value> = (0..containers).map(|index| json!({"name": index.to_string()})).collect();
-        self.pods.push(json!({
-            "metadata": Self::meta(set, &format!("{set}-{suffix}"), age, 0),
-            "spec": {"containers": specs},
-            "status": {"phase": if is_ready { "Running" } else { "Pending" }, "containerStatuses": all},
-        }));
-    }
-
-    fn running(&mut self, set: &str, suffix: &str, age: i64, containers: usize) {
-        self.pod(set, suffix, age, containers, &json!({"running": {}}), 0);
-    }
-
-    fn objects(&self) -> Objects {
-        Objects {
-            rollout: read(&self.rollout),
-            replica_sets: self.sets.iter().map(read).collect(),
-            pods: self.pods.iter().map(read).collect(),
-            experiments: self.experiments.iter().map(read).collect(),
-            analysis_runs: self.runs.iter().map(read).collect(),
-            workload_template: None,
-        }
-    }
-
-    fn text(&self, paint: Paint) -> String {
-        rollout_text(&RolloutInfo::new(&self.objects()), now(), paint)
-    }
-}
+use crate::world::{DAY, HOUR, MINUTE, World, ago, now, read};
 
 fn paused_canary() -> World {
     let steps = json!([{"setWeight": 25}, {"pause": {}}, {"setWeight": 50}, {"pause": {"duration": "10m"}}]);
