@@ -237,3 +237,24 @@ fn ten_thousand_replica_sets_are_shown_within_bounds() {
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert!(world.asked().iter().all(|asked| asked.path.len() < 2000));
 }
+
+#[test]
+fn credentials_come_from_a_plugin_when_the_kubeconfig_names_one() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let credential = json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "fresh"}});
+    let script = world.file("credentials.sh", &format!("#!/bin/sh\ncat <<'END'\n{credential}\nEND\n"));
+    let mut config: Value = serde_json::from_str(&std::fs::read_to_string(world.kubeconfig()).unwrap()).unwrap();
+    config["users"][0]["user"] = json!({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/sh",
+        "args": [script], "interactiveMode": "Never"}});
+    let file = world.file("exec", &config.to_string());
+    world.says(&["--kubeconfig", &file, "status", "web"], 0, "Healthy\n", "");
+    let asked = world.asked();
+    assert!(asked[0].headers.contains(&("authorization".to_owned(), "Bearer fresh".to_owned())), "{asked:?}");
+    config["users"][0]["user"]["exec"]["command"] = json!("/no/such/program");
+    let file = world.file("exec", &config.to_string());
+    let output = world.run(&["--kubeconfig", &file, "status", "web"]);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(err.starts_with("Error: ") && err.contains("/no/such/program"), "{err}");
+    assert_eq!(output.status.code(), Some(1));
+}

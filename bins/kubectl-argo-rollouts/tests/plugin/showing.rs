@@ -165,6 +165,8 @@ fn rollouts_are_listed_by_namespace_name_and_labels() {
     world.says(&["list", "rollouts"], 0, &format!("{header}{shop}{web}"), "");
     world.says(&["list", "ro", "--name", "web"], 0, &format!("{header}{web}"), "");
     world.says(&["list", "rollout", "-l", "team=a", "ignored", "words"], 0, &format!("{header}{web}"), "");
+    let error = "Error: --watch goes with the table only, not with -o json, yaml or name\n";
+    world.says(&["list", "rollouts", "-w", "-o", "json"], 1, "", error);
     world.says(&["list", "rollouts", "-n", "elsewhere"], 0, "", "No resources found.\n");
     world.says(&["list", "rollouts", "-o", "name"], 0, "rollout.argoproj.io/shop\nrollout.argoproj.io/web\n", "");
     let output = world.run(&["list", "rollouts", "-A"]);

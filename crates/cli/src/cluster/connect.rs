@@ -26,9 +26,11 @@ pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
     config.connect_timeout = Some(timeout.map_or(CONNECT, |timeout| timeout.min(CONNECT)));
     let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let namespace = config.default_namespace.clone();
+    let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
     let client = Client::try_from(config).map_err(|error| {
         let reason = super::error::cause(&error, "");
-        ApiError::Configuration(format!("no client for {url}: {reason}"))
+        let plugin = plugin.map_or_else(String::new, |plugin| format!("credentials from {plugin:?}: "));
+        ApiError::Configuration(format!("no client for {url}: {plugin}{reason}"))
     })?;
     Ok(Cluster { client, namespace, url, timeout })
 }

@@ -28,6 +28,14 @@ const FLUSH: Duration = Duration::from_millis(500);
 /// Failures in a row before a watch is given up.
 const MOST_FAILURES: u32 = 7;
 
+/// What can be refused before anything is sent.
+pub(crate) fn check(list: &ListRollouts) -> Result<(), Failure> {
+    if list.watch && !matches!(list.output, None | Some(Output::Wide)) {
+        return Err(Failure::said("--watch goes with the table only, not with -o json, yaml or name"));
+    }
+    Ok(())
+}
+
 pub(crate) async fn rollouts(session: &mut Session<'_, '_>, list: &ListRollouts) -> Result<Outcome, Failure> {
     let selection = Selection { labels: list.selector.clone(), name: list.name.clone(), about: None };
     let namespace = (!list.all_namespaces).then(|| session.cluster.namespace.clone());
@@ -54,7 +62,7 @@ pub(crate) async fn rollouts(session: &mut Session<'_, '_>, list: &ListRollouts)
     };
     session.streams.out.write_all(text.as_bytes())?;
     session.streams.out.flush()?;
-    if list.watch && matches!(list.output, None | Some(Output::Wide)) {
+    if list.watch {
         let shown = rollouts.iter().map(|rollout| (key(rollout), RolloutRow::new(rollout))).collect();
         return follow(session, namespace.as_deref(), &selection, table, Shown { rows: shown, version: found.version })
             .await;

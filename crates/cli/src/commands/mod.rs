@@ -24,7 +24,7 @@ use std::io;
 use tidegate_clock::Clock;
 
 use crate::arguments::{
-    Arguments, Command, CreateCommand, GetCommand, Global, ListCommand, RetryCommand, TerminateCommand,
+    Arguments, Command, CreateCommand, GetCommand, Global, Group, ListCommand, RetryCommand, TerminateCommand,
 };
 use crate::cluster::{self, Cluster};
 use crate::failure::Failure;
@@ -70,6 +70,7 @@ fn check(command: &Command) -> Result<(), Failure> {
             None => create::check(create),
         },
         Command::Set(set) => set::check(set),
+        Command::List(Group { command: ListCommand::Rollouts(list) }) => list::check(list),
         _ => Ok(()),
     }
 }
