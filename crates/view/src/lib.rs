@@ -12,6 +12,8 @@
 mod age;
 mod analysis;
 mod experiment;
+mod forecast;
+mod forecast_routes;
 mod icon;
 mod images;
 mod info;
@@ -30,6 +32,8 @@ mod why;
 mod why_chain;
 
 pub use age::human;
+pub use forecast::{Forecast, ForecastRow, forecast, forecast_text};
+pub use forecast_routes::{forecast_routes, named_virtual_services};
 pub use info::{
     AnalysisRunInfo, ContainerInfo, ExperimentInfo, JobInfo, MeasurementInfo, Meta, MetricInfo, PodInfo,
     ReplicaSetInfo, RolloutInfo, SpecAndStatus,

@@ -280,3 +280,57 @@ fn why_names_the_cause_and_the_command_that_helps() {
     let asked = world.asked();
     assert!(asked.iter().any(|asked| asked.path.contains("fieldSelector=involvedObject.name%3Dshop-774d856d4-hn455")));
 }
+
+#[test]
+fn plan_tells_what_an_update_will_do_and_refuses_what_would_be_refused() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({"phase": "Healthy"})));
+    let table = "\
+STEP  ACTION         WEIGHT  CANARY  STABLE  PEAK  EARLIEST  WAITS-FOR
+1     setWeight: 50  50      1       1       3     0s        1 pods of the new version
+2     pause          50      1       1       2     0s        someone to promote
+3     promotion      100     2       0       3     0s        2 pods of the new version
+";
+    world.says(&["plan", "shop", "--image", "main=demo/web:3"], 0, table, "");
+    world.says(&["plan", "shop", "--image", "typo=x"], 1, "", "Error: unable to find container named \"typo\"\n");
+    assert_eq!(world.writes(), []);
+
+    let good = world.file("good.json", &canary("shop", steps(), Value::Null).to_string());
+    world.says(&["plan", "-f", &good], 0, table, "");
+    let bad = world.file("bad.json", &canary("shop", json!([{"setWeight": 120}]), Value::Null).to_string());
+    let output = world.run(&["plan", "-f", &bad]);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(err.starts_with("Error: spec.strategy.steps[0].setWeight: Invalid value: 120"), "{err}");
+    assert_eq!(output.status.code(), Some(2));
+    let odd = world.file("odd.json", &canary("shop", json!([{"setWeight": 10}]), Value::Null).to_string());
+    assert_eq!(world.run(&["plan", "-f", &odd]).status.code(), Some(0));
+    assert_eq!(world.run(&["plan", "-f", &odd, "--strict"]).status.code(), Some(3));
+    let output = world.run(&["plan", "-f", &odd, "-o", "json"]);
+    let plans: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plans[0]["steps"][0]["weight"], 10);
+}
+
+#[test]
+fn plan_knows_every_example() {
+    let world = World::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if path.extension().is_some_and(|extension| extension == "yaml") && text.contains("kind: Rollout") {
+            let output = world.run(&["plan", "-f", path.to_str().unwrap()]);
+            let out = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{}: {out}{}",
+                path.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(out.contains("\nSTEP  ACTION") || out.starts_with("STEP  ACTION"), "{out}");
+            count += 1;
+        }
+    }
+    assert!(count >= 3, "{count}");
+}

@@ -16,7 +16,7 @@ pub(crate) use global::Global;
 pub(crate) use making::{Create, CreateAnalysisRun, CreateCommand, Lint};
 pub(crate) use showing::{
     AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
-    Status, Version, WaitFor, Why,
+    Plan, Status, Version, WaitFor, Why,
 };
 
 /// Manages Rollouts.
@@ -61,6 +61,8 @@ pub(crate) enum Command {
     List(Group<ListCommand>),
     /// Set the manual pause of a Rollout
     Pause(Names),
+    /// Say what an update will do
+    Plan(Plan),
     /// Continue past a pause, or go to the end of the update
     Promote(Promote),
     /// Recreate the pods of a Rollout, now or later

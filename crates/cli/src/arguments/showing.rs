@@ -173,6 +173,33 @@ pub(crate) enum AnswerForm {
     Json,
 }
 
+/// Says what an update will do: steps, weights, pods, times, routes, and what would be refused.
+///
+/// Of a manifest (-f, without a cluster), or of a Rollout in the cluster with another image. The exit code is 0 when
+/// all is well, 2 when the update would be refused, and with --strict 3 when there are warnings.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:\n  kubectl argo rollouts plan -f my-rollout.yaml\n  kubectl argo rollouts plan guestbook --image main=guestbook:v2"
+)]
+pub(crate) struct Plan {
+    /// A Rollout in the cluster
+    #[arg(value_name = "NAME", conflicts_with = "filename", required_unless_present = "filename")]
+    pub(crate) name: Option<String>,
+    /// File with the Rollout and what it refers to
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) filename: Option<std::path::PathBuf>,
+    /// The container, or * for all, and its new image
+    #[arg(long, value_name = "CONTAINER=IMAGE", conflicts_with = "filename")]
+    pub(crate) image: Option<String>,
+    /// Warnings count
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) output: AnswerForm,
+}
+
 /// Says what a Rollout waits for and since when, what led there, and which command unblocks it.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = "Example:\n  kubectl argo rollouts why guestbook")]

@@ -38,6 +38,13 @@ pub(crate) const ANALYSIS_RUNS: Resource = ours("analysisruns", "analysisrun", t
 pub(crate) const ANALYSIS_TEMPLATES: Resource = ours("analysistemplates", "analysistemplate", true);
 pub(crate) const CLUSTER_ANALYSIS_TEMPLATES: Resource =
     ours("clusteranalysistemplates", "clusteranalysistemplate", false);
+pub(crate) const VIRTUAL_SERVICES: Resource = Resource {
+    base: "apis/networking.istio.io/v1",
+    group: "networking.istio.io",
+    plural: "virtualservices",
+    singular: "virtualservice",
+    is_namespaced: true,
+};
 pub(crate) const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
 pub(crate) const DEPLOYMENTS: Resource = apps("deployments", "deployment");
 pub(crate) const PODS: Resource = core("pods", "pod");

@@ -9,7 +9,7 @@ mod watch;
 
 pub(crate) use address::{
     ANALYSIS_RUNS, ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, DEPLOYMENTS, EVENTS, EXPERIMENTS, POD_TEMPLATES,
-    PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection, selector_text, template_selector,
+    PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection, VIRTUAL_SERVICES, selector_text, template_selector,
 };
 pub(crate) use connect::connect;
 pub(crate) use error::ApiError;

@@ -90,6 +90,11 @@ impl Cluster {
         read_object(&text, &format!("{} {name:?}", resource.singular))
     }
 
+    /// Reads what is at a path.
+    pub(crate) async fn at<T: DeserializeOwned>(&self, path: &str, what: &str) -> Result<T, ApiError> {
+        read_object(&self.text(Method::GET, path, None).await?, what)
+    }
+
     /// Reads all objects of a selection, page by page.
     pub(crate) async fn list(
         &self,

@@ -149,7 +149,7 @@ fn candidates(typed: &Typed, unfinished: &str) -> (Vec<Candidate>, Directive) {
 /// The kind of which a command takes names.
 fn resource(path: &[&str]) -> Option<Resource> {
     match path {
-        ["abort" | "pause" | "promote" | "restart" | "resume" | "status" | "undo" | "why"] => Some(ROLLOUTS),
+        ["abort" | "pause" | "plan" | "promote" | "restart" | "resume" | "status" | "undo" | "why"] => Some(ROLLOUTS),
         ["set", _] | ["get" | "retry", "rollout"] => Some(ROLLOUTS),
         ["get" | "retry" | "terminate", "experiment"] => Some(EXPERIMENTS),
         ["terminate", "analysisrun"] => Some(ANALYSIS_RUNS),

@@ -8,6 +8,7 @@ mod get;
 mod lint;
 mod list;
 mod patches;
+mod plan;
 mod printed;
 mod promote;
 mod set;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
     match arguments.command {
         Command::Lint(lint) => Ok(lint::run(&lint, streams)?),
         Command::Version(version) => Ok(version::run(&version, streams)?),
+        Command::Plan(plan) if plan.filename.is_some() => plan::of_file(&plan, streams),
         Command::Completion(completion) => completion::run(&completion, streams),
         command => {
             let checked = check(&command);
@@ -92,6 +94,7 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
         Command::Resume(names) => promote::resume(session, &names.names).await,
         Command::Set(set) => set::run(session, &set).await,
         Command::Undo(undo) => undo::run(session, &undo).await,
+        Command::Plan(plan) => plan::of_cluster(session, &plan).await,
         Command::Why(asked) => why::run(session, &asked).await,
         Command::Status(status) => status::run(session, &status).await,
         Command::Get(group) => match group.command {

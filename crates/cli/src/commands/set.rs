@@ -42,15 +42,17 @@ fn no_container(name: &str) -> Failure {
 
 async fn image(session: &Session<'_, '_>, set: &SetImage) -> Result<String, Failure> {
     let (container, image) = &set.image;
-    edit(session, &set.target.name, |template| {
-        let mut found = false;
-        for container in containers(template, &ALL, container) {
-            container.insert("image".to_owned(), json!(image));
-            found = true;
-        }
-        if found { Ok(()) } else { Err(no_container(container)) }
-    })
-    .await
+    edit(session, &set.target.name, |template| with_image(template, container, image)).await
+}
+
+/// Sets the image of a container, or of all.
+pub(super) fn with_image(template: &mut Value, container: &str, image: &str) -> Result<(), Failure> {
+    let mut found = false;
+    for container in containers(template, &ALL, container) {
+        container.insert("image".to_owned(), json!(image));
+        found = true;
+    }
+    if found { Ok(()) } else { Err(no_container(container)) }
 }
 
 /// `KEY=VALUE` or `KEY-`.

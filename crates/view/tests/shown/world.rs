@@ -103,3 +103,24 @@ impl World {
         rollout_text(&RolloutInfo::new(&self.objects()), now(), paint)
     }
 }
+
+/// As much of JSON Schema as ours uses.
+pub(crate) fn fits(value: &Value, schema: &Value, place: &str) {
+    match schema["type"].as_str().unwrap() {
+        "object" => {
+            let fields = value.as_object().unwrap();
+            for name in schema["required"].as_array().unwrap() {
+                assert!(fields.contains_key(name.as_str().unwrap()), "{place}: no {name}");
+            }
+            for (name, field) in fields {
+                let known = &schema["properties"][name];
+                assert!(known.is_object(), "{place}: {name} is not in the schema");
+                fits(field, known, &format!("{place}.{name}"));
+            }
+        }
+        "array" => value.as_array().unwrap().iter().for_each(|item| fits(item, &schema["items"], place)),
+        "integer" => assert!(value.is_i64(), "{place}"),
+        "string" => assert!(value.is_string(), "{place}"),
+        other => panic!("{place}: {other}"),
+    }
+}
