@@ -38,7 +38,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Run every vector file of a folder and compare with our answers
+    /// Run every vector file and every sample of the command line in a folder, and compare with our answers
     Compat {
         /// The folder; our own copy when left out, where every known deviation must cover a row
         folder: Option<PathBuf>,
@@ -152,8 +152,15 @@ fn root() -> &'static Path {
 
 #[expect(clippy::print_stdout, reason = "the report is the data this task is for")]
 fn compat(folder: Option<&Path>) -> Result<ExitCode> {
-    let own = root().join(tidegate_compat::OWN_VECTORS);
-    let report = tidegate_compat::run(folder.unwrap_or(&own), folder.is_none())?;
+    let report = match folder {
+        Some(folder) => tidegate_compat::run(folder, false)?,
+        None => {
+            let mut report = tidegate_compat::run(&root().join(tidegate_compat::OWN_VECTORS), true)?;
+            let samples = tidegate_compat::run(&root().join(tidegate_compat::OWN_SAMPLES), false)?;
+            report.files.extend(samples.files);
+            report
+        }
+    };
     print!("{report}");
     Ok(if report.totals().1 == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,13 +1,13 @@
 //! The kubectl plugin, found by kubectl as `kubectl argo rollouts`.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use tidegate_cli::{Outcome, Streams, run};
+use tidegate_cli::{Streams, run};
 
 fn main() -> ExitCode {
-    let mut streams = Streams { out: &mut std::io::stdout().lock(), err: &mut std::io::stderr().lock() };
-    match run(std::env::args_os(), &mut streams) {
-        Outcome::Success => ExitCode::SUCCESS,
-        Outcome::Failure => ExitCode::FAILURE,
-    }
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
+    let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
+    let mut streams = Streams { out: &mut out, err: &mut err, out_is_terminal, err_is_terminal };
+    ExitCode::from(run(std::env::args_os(), &mut streams).code())
 }

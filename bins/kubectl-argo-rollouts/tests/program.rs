@@ -191,7 +191,7 @@ fn wrong_words_and_flags_are_answered_as_people_know_it() {
         &run(&["lnt"]),
         1,
         "",
-        "Error: unknown command \"lnt\" for \"kubectl-argo-rollouts\"\n\nDid you mean this?\n\tlint\n\nRun 'kubectl-argo-rollouts --help' for usage.\n",
+        "Error: unknown command \"lnt\" for \"kubectl-argo-rollouts\"\n\nDid you mean this?\n\tget\n\tlint\n\tlist\n\tset\n\nRun 'kubectl-argo-rollouts --help' for usage.\n",
     );
     says(&run(&["lint", "--x"]), 1, "", "Error: unknown flag: --x\n");
     says(&run(&["lint", "-o"]), 1, "", "Error: unknown shorthand flag: 'o' in -o\n");

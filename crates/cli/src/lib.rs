@@ -1,18 +1,27 @@
 //! The kubectl plugin: arguments, commands, printers.
 //!
-//! One file per command under `commands/`; `arguments.rs` declares what can be typed, `usage.rs` says what was typed
-//! wrongly in the words people and scripts know. Results go to the output, everything else to the error stream.
+//! ```text
+//!   arguments/   what can be typed            usage.rs   what was typed wrongly, in the words people know
+//!   cluster/     the way to the API, requests, watches, what its refusals mean
+//!   commands/    one file per command         screen.rs  the live view on a terminal
+//! ```
+//!
+//! Results go to the output, everything else to the error stream. A runtime is started, and a kubeconfig read, only
+//! by commands that talk to a cluster.
 //!
 //! This crate must never print except through the two streams it is given, and never end the process.
 
 mod arguments;
+mod cluster;
 mod commands;
+mod failure;
+mod screen;
 mod usage;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 /// The name of the program, in usage lines and messages.
 pub const PROGRAM: &str = "kubectl-argo-rollouts";
@@ -23,6 +32,10 @@ pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
     /// Errors, warnings, usage.
     pub err: &'a mut dyn Write,
+    /// Whether a person reads the results.
+    pub out_is_terminal: bool,
+    /// Whether a person reads the messages.
+    pub err_is_terminal: bool,
 }
 
 /// How a command ended.
@@ -32,18 +45,65 @@ pub enum Outcome {
     Success,
     /// Not as asked, and it was said why: exit code 1.
     Failure,
+    /// In a way that has an exit code of its own.
+    Other(u8),
+}
+
+impl Outcome {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Other(code) => code,
+        }
+    }
 }
 
 /// Runs the program with its arguments (the first is its own name). A closed output counts as success.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, streams: &mut Streams<'_>) -> Outcome {
-    let result = match arguments::Arguments::try_parse_from(arguments) {
-        Ok(arguments) => commands::run(arguments, streams),
-        Err(error) => usage::explain(&error, streams),
-    };
-    match result {
+    let arguments = called_by_kubectl(arguments.into_iter().collect());
+    match perform(&arguments, streams) {
         Ok(outcome) => outcome,
         // Whoever read our output has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Success,
-        Err(_) => Outcome::Failure,
+        Err(error) => {
+            // The stream that failed may be this one; there is nobody else to tell.
+            let _ = writeln!(streams.err, "Error: {error}");
+            Outcome::Failure
+        }
+    }
+}
+
+/// kubectl asks for completions by running a program of this name.
+fn called_by_kubectl(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments.first().and_then(|name| std::path::Path::new(name).file_stem());
+    if name.is_some_and(|name| name == "kubectl_complete-argo-rollouts") {
+        arguments.insert(1, "__complete".into());
+    }
+    arguments
+}
+
+fn perform(arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    if let Some(topic) = usage::help_topic(arguments) {
+        return usage::help(&topic, streams);
+    }
+    // The words of a shell are not ours to read as flags.
+    match arguments.split_at_checked(2) {
+        Some(([_, asked], words)) if asked == "__complete" => return commands::complete::run(words, true, streams),
+        Some(([_, asked], words)) if asked == "__completeNoDesc" => {
+            return commands::complete::run(words, false, streams);
+        }
+        _ => {}
+    }
+    let parsed = arguments::command().try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| arguments::Arguments::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(parsed) => commands::run(parsed, streams),
+        Err(error) => return usage::explain(&error, arguments, streams),
+    };
+    match outcome {
+        Ok(outcome) => Ok(outcome),
+        Err(failure) => failure.tell(arguments, streams),
     }
 }

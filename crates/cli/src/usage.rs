@@ -1,62 +1,179 @@
 //! What was typed wrongly, in the words people and scripts know.
 
+use std::ffi::OsString;
 use std::io;
 
-use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-
 use tidegate_manifest::similar::distance;
 
-use crate::arguments::Arguments;
+use crate::arguments;
 use crate::{Outcome, PROGRAM, Streams};
 
 /// Prints help or a usage error.
-pub(crate) fn explain(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result<Outcome> {
+pub(crate) fn explain(error: &clap::Error, arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    let typed = context(error, ContextKind::InvalidArg);
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             write!(streams.out, "{}", error.render())?;
             Ok(Outcome::Success)
         }
-        ErrorKind::InvalidSubcommand => unknown_command(error, streams),
-        ErrorKind::UnknownArgument => {
-            writeln!(streams.err, "Error: {}", unknown_argument(&context(error, ContextKind::InvalidArg)))?;
+        ErrorKind::InvalidSubcommand if typed_command(arguments).1.is_empty() => {
+            unknown_command(&context(error, ContextKind::InvalidSubcommand), streams)
+        }
+        ErrorKind::UnknownArgument if typed.starts_with('-') => {
+            writeln!(streams.err, "Error: {}", unknown_flag(&typed))?;
             Ok(Outcome::Failure)
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation
-            if context(error, ContextKind::InvalidValue).is_empty() =>
-        {
-            writeln!(streams.err, "Error: flag needs an argument: {}", context(error, ContextKind::InvalidArg))?;
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation if !typed.starts_with('<') => {
+            writeln!(streams.err, "Error: {}", wrong_value(error, &typed, arguments))?;
             Ok(Outcome::Failure)
         }
-        // A missing argument or command: the usage says what is missing.
-        _ => {
-            write!(streams.err, "{}", error.render())?;
+        ErrorKind::NoEquals | ErrorKind::TooManyValues | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            writeln!(streams.err, "Error: {}", wrong_value(error, &typed, arguments))?;
             Ok(Outcome::Failure)
         }
+        // A missing or superfluous argument or command: the usage says what is meant.
+        _ => print_usage(arguments, streams),
     }
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> String {
     match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned().unwrap_or_default(),
         _ => String::new(),
     }
 }
 
-fn unknown_argument(argument: &str) -> String {
-    match argument.strip_prefix('-') {
-        Some(rest) if rest.starts_with('-') => format!("unknown flag: {argument}"),
-        Some(rest) => format!("unknown shorthand flag: '{}' in {argument}", rest.chars().next().unwrap_or_default()),
-        None => format!("unexpected argument {argument:?}"),
+/// The command that was typed, as far as it is one, and its words.
+fn typed_command(arguments: &[OsString]) -> (clap::Command, Vec<String>) {
+    let root = arguments::command();
+    let mut command = root.clone();
+    let mut words = Vec::new();
+    let mut rest = arguments.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = rest.next() {
+        if word == "--" {
+            break;
+        }
+        if word.starts_with('-') {
+            if takes_next(&word, &root) || takes_next(&word, &command) {
+                rest.next();
+            }
+            continue;
+        }
+        let Some(next) = command.find_subcommand(&*word).cloned() else { break };
+        words.push(next.get_name().to_owned());
+        command = next;
+    }
+    (command, words)
+}
+
+/// Whether a flag takes the next word as its value.
+fn takes_next(word: &str, command: &clap::Command) -> bool {
+    let found = command.get_arguments().find(|arg| match word.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| word.len() == 2 && word.ends_with(short)),
+    });
+    found.is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set())
+}
+
+/// Prints the usage of the command that was typed.
+pub(crate) fn print_usage(arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    let (_, words) = typed_command(arguments);
+    write!(streams.err, "{}", help_of(&words))?;
+    Ok(Outcome::Failure)
+}
+
+/// The help of a command, with the whole way to it in its usage line.
+fn help_of(words: &[String]) -> String {
+    let mut root = arguments::command();
+    root.build();
+    help_below(&mut root, words)
+}
+
+fn help_below(command: &mut clap::Command, words: &[String]) -> String {
+    let next = words.split_first().filter(|(word, _)| command.find_subcommand(word).is_some());
+    match next.and_then(|(word, rest)| Some((command.find_subcommand_mut(word)?, rest))) {
+        Some((next, rest)) => help_below(next, rest),
+        None => command.render_help().to_string(),
     }
 }
 
-fn unknown_command(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result<Outcome> {
-    let typed = context(error, ContextKind::InvalidSubcommand);
+/// The words after `help`, when help is asked for as a command.
+pub(crate) fn help_topic(arguments: &[OsString]) -> Option<Vec<String>> {
+    let mut words = arguments.iter().skip(1);
+    (words.next()? == "help").then(|| words.map(|word| word.to_string_lossy().into_owned()).collect())
+}
+
+/// Answers `help` and `help COMMAND...`.
+pub(crate) fn help(topic: &[String], streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    let topic: Vec<String> = topic.iter().filter(|word| !word.starts_with('-')).cloned().collect();
+    let mut command = arguments::command();
+    for word in &topic {
+        match command.find_subcommand(word).cloned() {
+            Some(next) => command = next,
+            None => {
+                writeln!(streams.err, "Unknown help topic [`{}`]", topic.join(" "))?;
+                write!(streams.err, "{}", help_of(&[]))?;
+                return Ok(Outcome::Success);
+            }
+        }
+    }
+    write!(streams.out, "{}", help_of(&topic))?;
+    Ok(Outcome::Success)
+}
+
+fn unknown_flag(typed: &str) -> String {
+    match typed.strip_prefix('-') {
+        Some(rest) if rest.starts_with('-') => format!("unknown flag: {}", typed.split('=').next().unwrap_or(typed)),
+        Some(rest) => format!("unknown shorthand flag: '{}' in {typed}", rest.chars().next().unwrap_or_default()),
+        None => format!("unknown flag: {typed}"),
+    }
+}
+
+/// A flag without its value, or with one it does not take.
+fn wrong_value(error: &clap::Error, flag: &str, arguments: &[OsString]) -> String {
+    let long = flag.split([' ', '=', '[']).next().unwrap_or_default();
+    let value = context(error, ContextKind::InvalidValue);
+    let last = arguments.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    if value.is_empty() && !last.ends_with('=') {
+        // The last word is the flag as it was typed.
+        return match last.strip_prefix('-') {
+            Some(short) if !short.starts_with('-') => {
+                let letter = short.chars().last().unwrap_or_default();
+                format!("flag needs an argument: '{letter}' in {last}")
+            }
+            _ => format!("flag needs an argument: {long}"),
+        };
+    }
+    let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_else(|| choices(error));
+    format!("invalid argument {value:?} for {:?} flag: {reason}", full_name(long, arguments))
+}
+
+fn choices(error: &clap::Error) -> String {
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) if !values.is_empty() => format!("must be one of {}", values.join(", ")),
+        _ => "not a value it takes".to_owned(),
+    }
+}
+
+/// `-t, --timeout`, or only the long name.
+fn full_name(long: &str, arguments: &[OsString]) -> String {
+    let name = long.trim_start_matches('-');
+    let (command, _) = typed_command(arguments);
+    let root = arguments::command();
+    let found = command.get_arguments().chain(root.get_arguments()).find(|arg| arg.get_long() == Some(name));
+    match found.and_then(clap::Arg::get_short) {
+        Some(short) => format!("-{short}, {long}"),
+        None => long.to_owned(),
+    }
+}
+
+fn unknown_command(typed: &str, streams: &mut Streams<'_>) -> io::Result<Outcome> {
     writeln!(streams.err, "Error: unknown command {typed:?} for {PROGRAM:?}")?;
-    let command = Arguments::command();
-    let close: Vec<&str> =
-        command.get_subcommands().map(clap::Command::get_name).filter(|name| is_close(&typed, name)).collect();
+    let command = arguments::command();
+    let visible = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    let close: Vec<&str> = visible.filter(|name| is_close(typed, name)).collect();
     if !close.is_empty() {
         writeln!(streams.err, "\nDid you mean this?")?;
         for name in close {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::deviations::{Deviation, deviations};
 use crate::report::{FileReport, Report};
+use crate::samples;
 use crate::tables::{Row, TABLES, Table};
 
 /// Why a folder cannot be run.
@@ -30,32 +31,47 @@ pub enum CompatError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A sample is not what a sample should be.
+    #[error("{path}: {problem}", path = .path.display())]
+    Sample {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// There is nothing to run.
-    #[error("no vector file (*.jsonl) in {}", .0.display())]
+    #[error("no vector file (*.jsonl) and no sample (*/sample.json) in {}", .0.display())]
     Empty(PathBuf),
 }
 
-/// Runs every `*.jsonl` file of a folder. With `every_rule_must_apply`, a deviation that covers no row is a failure.
+/// Runs every `*.jsonl` file and every sample (`*/sample.json`) of a folder. With `every_rule_must_apply`, a deviation that covers no row is a failure.
 pub fn run(folder: &Path, every_rule_must_apply: bool) -> Result<Report, CompatError> {
     let read_error = |path: &Path| {
         let path = path.to_owned();
         move |source| CompatError::Read { path, source }
     };
     let mut paths = Vec::new();
+    let mut samples = Vec::new();
     for entry in fs::read_dir(folder).map_err(read_error(folder))? {
         let path = entry.map_err(read_error(folder))?.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             paths.push(path);
+        } else if path.join("sample.json").is_file() {
+            samples.push(path);
         }
     }
-    if paths.is_empty() {
+    if paths.is_empty() && samples.is_empty() {
         return Err(CompatError::Empty(folder.to_owned()));
     }
     paths.sort();
+    samples.sort();
     let mut report = Report::default();
     for path in paths {
         let text = fs::read_to_string(&path).map_err(read_error(&path))?;
         report.files.push(run_file(&path, &text)?);
+    }
+    for sample in &samples {
+        report.files.push(samples::run_sample(sample)?);
     }
     if every_rule_must_apply {
         let used = report.by_section();
@@ -78,7 +94,7 @@ fn run_file(path: &Path, text: &str) -> Result<FileReport, CompatError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fitting = |table: &Table| rows.iter().filter(|(_, row)| table.fits(row)).count();
     let table = TABLES.into_iter().max_by_key(fitting).filter(|table| fitting(table) > 0);
-    let mut report = FileReport::new(name, table);
+    let mut report = FileReport::new(name, table.map(Table::name));
     for (line, row) in &rows {
         match table {
             Some(table) if table.fits(row) => judge(&mut report, table, *line, row),

@@ -81,3 +81,10 @@ fn a_folder_without_vectors_and_a_line_that_is_no_json_are_errors() {
     assert!(error.contains("a.jsonl, line 2"), "{error}");
     assert!(run(&folder, false).unwrap_err().to_string().starts_with("cannot read "));
 }
+
+#[test]
+fn every_recorded_text_of_the_command_line_is_ours_byte_for_byte() {
+    let report = run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cli"), false).unwrap();
+    assert_eq!(report.totals().1, 0, "{report}");
+    assert!(report.totals().0 >= 16, "samples went missing: {report}");
+}

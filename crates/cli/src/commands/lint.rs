@@ -4,6 +4,7 @@ use std::io;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
@@ -47,23 +48,32 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
 }
 
 /// What a file holds that matters here.
-struct File {
+pub(super) struct File {
     name: String,
-    rollouts: Vec<Rollout>,
+    pub(super) rollouts: Vec<Rollout>,
+    /// Analysis templates by name.
+    pub(super) templates: Vec<(String, AnalysisTemplateSpec)>,
     warnings: Vec<ManifestError>,
     others: Vec<Document>,
 }
 
 impl File {
-    fn read(source: &Source) -> Result<Self, ManifestErrors> {
+    pub(super) fn read(source: &Source) -> Result<Self, ManifestErrors> {
         let documents = source.all_documents(DuplicateKeys::Refuse)?;
         let name = source.file().to_owned();
-        let mut file = Self { name, rollouts: Vec::new(), warnings: Vec::new(), others: Vec::new() };
+        let mut file =
+            Self { name, rollouts: Vec::new(), templates: Vec::new(), warnings: Vec::new(), others: Vec::new() };
         for document in documents {
             file.warnings.extend(document.warnings());
             match document.decode_object()? {
                 Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
-                // Templates, runs and experiments are read strictly, and that is all there is to check without a cluster.
+                Some(Object::AnalysisTemplate(template)) => {
+                    file.templates.push((template.metadata.name.text().to_owned(), template.spec));
+                }
+                Some(Object::ClusterAnalysisTemplate(template)) => {
+                    file.templates.push((template.metadata.name.text().to_owned(), template.spec));
+                }
+                // Runs and experiments are read strictly, and that is all there is to check without a cluster.
                 Some(_) => {}
                 None => {
                     document.check_kubernetes()?;
@@ -74,7 +84,7 @@ impl File {
         Ok(file)
     }
 
-    fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
+    pub(super) fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
         let mut problems = spec::check(rollout, None);
         let template = self.template(rollout);
         let mut found = self.found(rollout);
@@ -120,7 +130,7 @@ impl File {
     }
 
     /// What the Rollout names and the file holds.
-    fn found(&self, rollout: &Rollout) -> Found {
+    pub(super) fn found(&self, rollout: &Rollout) -> Found {
         let mut found = Found::default();
         for document in self.near(rollout, &[""], "Service") {
             if let Some((name, service)) = named::<Service>(document) {

@@ -1,0 +1,11 @@
+//! The program against an embedded cluster: exit code, output, messages, and what reaches the API.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+mod changing;
+mod making;
+mod refused;
+mod showing;
+mod terminal;
+mod waiting;
+mod world;

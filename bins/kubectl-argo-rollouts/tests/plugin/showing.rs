@@ -1,0 +1,336 @@
+//! Commands that show: `get`, `list`, completion.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::world::{World, canary, steps};
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/cli")
+}
+
+/// Puts recorded objects into the cluster, with owners as the cluster knows them.
+fn load(world: &World, sample: &Path) {
+    let kinds = [
+        ("rollouts", "/apis/argoproj.io/v1alpha1/namespaces/default"),
+        ("experiments", "/apis/argoproj.io/v1alpha1/namespaces/default"),
+        ("replicasets", "/apis/apps/v1/namespaces/default"),
+        ("analysisruns", "/apis/argoproj.io/v1alpha1/namespaces/default"),
+        ("pods", "/api/v1/namespaces/default"),
+    ];
+    let mut uids: BTreeMap<String, Value> = BTreeMap::new();
+    for (kind, base) in kinds {
+        let Ok(text) = std::fs::read_to_string(sample.join(format!("{kind}.json"))) else { continue };
+        let list: Value = serde_json::from_str(&text).unwrap();
+        for item in list["items"].as_array().unwrap() {
+            let mut item = item.clone();
+            let recorded = item["metadata"]["uid"].as_str().unwrap().to_owned();
+            let metadata = item["metadata"].as_object_mut().unwrap();
+            for field in ["uid", "resourceVersion", "creationTimestamp", "generation", "generateName", "managedFields"]
+            {
+                metadata.remove(field);
+            }
+            metadata.insert("namespace".to_owned(), json!("default"));
+            for owner in metadata.get_mut("ownerReferences").and_then(Value::as_array_mut).into_iter().flatten() {
+                let uid = owner["uid"].as_str().unwrap().to_owned();
+                owner["uid"] = uids.get(&uid).cloned().unwrap_or_else(|| json!("somebody-else"));
+            }
+            let made = world.create(&format!("{base}/{kind}"), &item);
+            uids.insert(recorded, made["metadata"]["uid"].clone());
+        }
+    }
+}
+
+/// The words of a view without those that depend on the moment and the place, in any order: pods of one second are
+/// sorted by name.
+fn words(text: &str) -> Vec<String> {
+    let is_age = |word: &str| {
+        let number = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let lines = text.lines().filter(|line| !line.starts_with("Namespace:"));
+    let words = lines.flat_map(str::split_whitespace).filter(|word| !is_age(word));
+    let mut words: Vec<String> =
+        words.map(|word| if word.starts_with("delay:") { "delay".to_owned() } else { word.to_owned() }).collect();
+    words.sort();
+    words
+}
+
+#[test]
+fn every_recorded_rollout_is_found_whole_by_labels_and_owners() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(samples()).unwrap() {
+        let sample = entry.unwrap().path();
+        let described: Value =
+            serde_json::from_str(&std::fs::read_to_string(sample.join("sample.json")).unwrap()).unwrap();
+        let world = World::new();
+        load(&world, &sample);
+        let name = described["args"][2].as_str().unwrap();
+        let output = world.run(&["get", "rollout", name, "--no-color"]);
+        let wanted = std::fs::read_to_string(sample.join("output.txt")).unwrap();
+        assert_eq!(words(&String::from_utf8_lossy(&output.stdout)), words(&wanted), "{}", sample.display());
+        assert_eq!(output.stderr, b"");
+        for asked in world.asked().iter().filter(|asked| asked.path.contains("limit=")) {
+            assert!(asked.path.contains("labelSelector="), "a whole namespace was loaded: {}", asked.path);
+        }
+        count += 1;
+    }
+    assert!(count >= 16, "samples went missing: {count}");
+}
+
+#[test]
+fn an_experiment_is_found_with_its_pods_and_runs() {
+    let world = World::new();
+    load(&world, &samples().join("experiment-running"));
+    let output = world.run(&["get", "exp", "shop-77c686987c-2-1"]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(out.starts_with("Name:            shop-77c686987c-2-1\nNamespace:       default\nStatus:          ◌ Running\nImages:          demo/web:1 (Σ:before)\n                 demo/web:2 (Σ:after)\n\n"), "{out}");
+    assert_eq!(out.lines().filter(|line| line.contains("□ ")).count(), 3, "{out}");
+    assert!(out.contains("└──α shop-77c686987c-2-1-compare"), "{out}");
+    world.says(&["get", "experiment", "gone"], 1, "", "Error: experiment.argoproj.io \"gone\" not found\n");
+    world.says(
+        &["get", "experiment", "shop-77c686987c-2-1", "-o", "name"],
+        0,
+        "experiment.argoproj.io/shop-77c686987c-2-1\n",
+        "",
+    );
+    let output = world.run(&["list", "experiments"]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        out.starts_with("NAME                 STATUS   DURATION  REMAINING  AGE\nshop-77c686987c-2-1  Running  16s       -          "),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_missing_rollout_is_named_in_the_singular() {
+    let world = World::new();
+    world.says(&["get", "rollout", "gone"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+    world.says(&["get", "rollout", "gone", "-w"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+    world.says(&["status", "gone"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+    world.says(&["status", "gone", "--watch=false"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+}
+
+#[test]
+fn a_view_is_printed_for_programs_too() {
+    let world = World::new();
+    world.rollout(&canary(
+        "shop",
+        steps(),
+        json!({"phase": "Paused", "message": "CanaryPauseStep", "currentStepIndex": 1,
+        "pauseConditions": [{"reason": "CanaryPauseStep", "startTime": "2026-01-01T00:00:00Z"}]}),
+    ));
+    world.says(&["get", "rollout", "shop", "-o", "name"], 0, "rollout.argoproj.io/shop\n", "");
+    let output = world.run(&["get", "rollout", "shop", "-o=json"]);
+    let info: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&info["status"], &info["step"], &info["setWeight"]), (&json!("Paused"), &json!("1/2"), &json!("50")));
+    let output = world.run(&["get", "ro", "shop", "--output", "yaml"]);
+    let yaml = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(yaml.contains("\nstatus: Paused\n") || yaml.contains("\nstatus: \"Paused\"\n"), "{yaml}");
+    let output = world.run(&["get", "rollouts", "shop", "-o", "wide"]);
+    let wide = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(wide.contains("\nWaiting for:     someone to promote or abort (CanaryPauseStep)\n"), "{wide}");
+    let error = "Error: invalid argument \"x\" for \"-o, --output\" flag: must be one of json, yaml, name, wide\n";
+    world.says(&["get", "rollout", "shop", "-o", "x"], 1, "", error);
+}
+
+#[test]
+fn colours_are_for_people_and_for_those_who_ask() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({"phase": "Healthy"})));
+    let coloured = |arguments: &[&str]| world.run(arguments).stdout.contains(&0x1b);
+    assert!(!coloured(&["get", "rollout", "shop"]));
+    assert!(coloured(&["get", "rollout", "shop", "--color=always"]));
+    assert!(!coloured(&["get", "rollout", "shop", "--color=always", "--no-color"]));
+}
+
+#[test]
+fn rollouts_are_listed_by_namespace_name_and_labels() {
+    let world = World::new();
+    world.says(&["list", "rollouts"], 0, "", "No resources found.\n");
+    world.says(&["list", "rollouts", "-o", "json"], 0, "[]\n", "");
+    let mut labelled = canary(
+        "web",
+        json!([]),
+        json!({"phase": "Healthy", "replicas": 2, "readyReplicas": 2, "updatedReplicas": 2, "availableReplicas": 2}),
+    );
+    labelled["metadata"]["labels"] = json!({"team": "a"});
+    world.rollout(&labelled);
+    world.rollout(&canary("shop", steps(), json!({"phase": "Paused", "currentStepIndex": 1, "replicas": 2, "readyReplicas": 2, "updatedReplicas": 1, "availableReplicas": 2})));
+    let header = "NAME        STRATEGY   STATUS        STEP  SET-WEIGHT  READY  DESIRED  UP-TO-DATE  AVAILABLE\n";
+    let shop = "shop        Canary     Paused        1/2   50          2/2    2        1           2        \n";
+    let web = "web         Canary     Healthy       -     100         2/2    2        2           2        \n";
+    world.says(&["list", "rollouts"], 0, &format!("{header}{shop}{web}"), "");
+    world.says(&["list", "ro", "--name", "web"], 0, &format!("{header}{web}"), "");
+    world.says(&["list", "rollout", "-l", "team=a", "ignored", "words"], 0, &format!("{header}{web}"), "");
+    let error = "Error: --watch goes with the table only, not with -o json, yaml or name\n";
+    world.says(&["list", "rollouts", "-w", "-o", "json"], 1, "", error);
+    world.says(&["list", "rollouts", "-n", "elsewhere"], 0, "", "No resources found.\n");
+    world.says(&["list", "rollouts", "-o", "name"], 0, "rollout.argoproj.io/shop\nrollout.argoproj.io/web\n", "");
+    let output = world.run(&["list", "rollouts", "-A"]);
+    let all = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        all.starts_with("NAMESPACE  NAME        STRATEGY ") && all.contains("\ndefault    shop        Canary"),
+        "{all}"
+    );
+    let output = world.run(&["list", "rollouts", "-o", "wide"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("demo/web:2"));
+    let asked = world.asked();
+    assert!(asked.iter().any(|asked| asked.path.contains("fieldSelector=metadata.name%3Dweb")));
+    assert!(asked.iter().any(|asked| asked.path.starts_with("/apis/argoproj.io/v1alpha1/rollouts?")));
+}
+
+#[test]
+fn one_rollout_that_cannot_be_read_does_not_hide_the_others() {
+    let world = World::new();
+    world.rollout(&canary("web", json!([]), json!({"phase": "Healthy"})));
+    world.refuse(|asked| {
+        asked.path.contains("/rollouts?").then(|| {
+            let bad = json!({"metadata": {"name": "bad"}, "spec": {"replicas": "many"}});
+            let good = json!({"metadata": {"name": "good"}, "spec": {"strategy": {"canary": {}}}, "status": {"phase": "Healthy"}});
+            (200, json!({"metadata": {"resourceVersion": "1"}, "items": [bad, good]}))
+        })
+    });
+    let output = world.run(&["list", "rollouts"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(out.contains("\ngood ") && !out.contains("bad"), "{out}");
+    assert!(err.starts_with("Warning: rollout \"bad\" cannot be read: "), "{err}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn shells_are_offered_commands_flags_and_names() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({})));
+    world.rollout(&canary("web", steps(), json!({})));
+    let no_files = "Completion ended with directive: ShellCompDirectiveNoFileComp\n";
+    world.says(&["__complete", "promote", ""], 0, "shop\nweb\n:4\n", no_files);
+    world.says(&["__complete", "-n", "default", "get", "ro", "s"], 0, "shop\n:4\n", no_files);
+    world.says(&["__complete", "promote", "shop", ""], 0, ":4\n", no_files);
+    world.says(&["__completeNoDesc", "retry", ""], 0, "rollout\nexperiment\n:4\n", no_files);
+    world.says(&["__completeNoDesc", "promote", "--fu"], 0, "--full\n:4\n", no_files);
+    world.says(&["__completeNoDesc", "get", "rollout", "x", "-o", ""], 0, "json\nyaml\nname\nwide\n:4\n", no_files);
+    let output = world.run(&["__complete", "ab"]);
+    let abort = "abort\tStop an update and go back to the stable version\n:4\n";
+    assert_eq!(String::from_utf8_lossy(&output.stdout), abort);
+    let failed = "Completion ended with directive: ShellCompDirectiveError\n";
+    world.says(&["__complete", "--server", "http://127.0.0.1:1", "abort", ""], 0, ":1\n", failed);
+}
+
+#[test]
+fn completion_scripts_are_printed_for_four_shells() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let output = world.run(&["completion", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("__complete"), "{shell}");
+    }
+    world.says(&["completion"], 1, "", "Error: accepts 1 arg(s), received 0\n");
+    world.says(&["completion", "a", "b"], 1, "", "Error: accepts 1 arg(s), received 2\n");
+    world.says(
+        &["completion", "tcsh"],
+        1,
+        "",
+        "Error: invalid argument \"tcsh\" for \"kubectl-argo-rollouts completion\"\n",
+    );
+    assert_eq!(world.asked(), []);
+}
+
+#[test]
+fn bash_completes_with_the_script() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({})));
+    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-argo-rollouts"));
+    let script = "source <(kubectl-argo-rollouts completion bash); COMP_WORDS=(kubectl-argo-rollouts promote s); COMP_CWORD=2; \
+                  __kubectl_argo_rollouts_complete; echo \"${COMPREPLY[@]}\"";
+    let output = std::process::Command::new("bash")
+        .args(["-c", script])
+        .env("PATH", format!("{}:/usr/bin:/bin", program.parent().unwrap().display()))
+        .env("KUBECONFIG", world.kubeconfig())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "shop\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn why_names_the_cause_and_the_command_that_helps() {
+    let world = World::new();
+    load(&world, &samples().join("canary-degraded"));
+    world.create(
+        "/api/v1/namespaces/default/events",
+        &json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "type": "Warning",
+            "reason": "Failed", "message": "no such image", "lastTimestamp": "2026-11-15T07:36:10Z",
+            "involvedObject": {"kind": "Pod", "name": "shop-774d856d4-hn455", "namespace": "default"}}),
+    );
+    let output = world.run(&["why", "shop"]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        out.starts_with("Degraded: waiting for pods of ReplicaSet shop-774d856d4: 0 of 1 available since 2026-11-15T"),
+        "{out}"
+    );
+    assert!(out.contains("\n  pod shop-774d856d4-hn455: ErrImagePull, ready 0/1\n"), "{out}");
+    assert!(out.contains("\n  event Failed: no such image\n"), "{out}");
+    assert!(out.ends_with("\nUnblock: kubectl argo rollouts abort shop\n"), "{out}");
+    let output = world.run(&["why", "shop", "-o", "json"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["unblock"], "kubectl argo rollouts abort shop");
+    world.says(&["why", "gone"], 1, "", "Error: rollout.argoproj.io \"gone\" not found\n");
+    let asked = world.asked();
+    assert!(asked.iter().any(|asked| asked.path.contains("fieldSelector=involvedObject.name%3Dshop-774d856d4-hn455")));
+}
+
+#[test]
+fn plan_tells_what_an_update_will_do_and_refuses_what_would_be_refused() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({"phase": "Healthy"})));
+    let table = "\
+STEP  ACTION         WEIGHT  CANARY  STABLE  PEAK  EARLIEST  WAITS-FOR
+1     setWeight: 50  50      1       1       3     0s        1 pods of the new version
+2     pause          50      1       1       2     0s        someone to promote
+3     promotion      100     2       0       3     0s        2 pods of the new version
+";
+    world.says(&["plan", "shop", "--image", "main=demo/web:3"], 0, table, "");
+    world.says(&["plan", "shop", "--image", "typo=x"], 1, "", "Error: unable to find container named \"typo\"\n");
+    assert_eq!(world.writes(), []);
+
+    let good = world.file("good.json", &canary("shop", steps(), Value::Null).to_string());
+    world.says(&["plan", "-f", &good], 0, table, "");
+    let bad = world.file("bad.json", &canary("shop", json!([{"setWeight": 120}]), Value::Null).to_string());
+    let output = world.run(&["plan", "-f", &bad]);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(err.starts_with("Error: spec.strategy.steps[0].setWeight: Invalid value: 120"), "{err}");
+    assert_eq!(output.status.code(), Some(2));
+    let odd = world.file("odd.json", &canary("shop", json!([{"setWeight": 10}]), Value::Null).to_string());
+    assert_eq!(world.run(&["plan", "-f", &odd]).status.code(), Some(0));
+    assert_eq!(world.run(&["plan", "-f", &odd, "--strict"]).status.code(), Some(3));
+    let output = world.run(&["plan", "-f", &odd, "-o", "json"]);
+    let plans: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plans[0]["steps"][0]["weight"], 10);
+}
+
+#[test]
+fn plan_knows_every_example() {
+    let world = World::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if path.extension().is_some_and(|extension| extension == "yaml") && text.contains("kind: Rollout") {
+            let output = world.run(&["plan", "-f", path.to_str().unwrap()]);
+            let out = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{}: {out}{}",
+                path.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(out.contains("\nSTEP  ACTION") || out.starts_with("STEP  ACTION"), "{out}");
+            count += 1;
+        }
+    }
+    assert!(count >= 3, "{count}");
+}

@@ -1,0 +1,156 @@
+//! The way to the cluster: kubeconfig, service account, flags.
+
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::json;
+
+use super::error::ApiError;
+use super::request::Cluster;
+use crate::arguments::Global;
+
+/// Where requests go when nothing says where.
+const NOWHERE: &str = "http://localhost:8080";
+const CONNECT: std::time::Duration = std::time::Duration::from_secs(15);
+
+/// Finds the cluster that flags, files and environment name. Nothing is sent yet.
+pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
+    // One provider for the process; that it is there already is no harm.
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    let timeout = global.timeout().map_err(ApiError::Configuration)?;
+    let mut config = configuration(global).await?;
+    overridden(&mut config, global)?;
+    // A request that was put off is sent again by us, a few times and not for minutes.
+    config.default_retry = false;
+    config.connect_timeout = Some(timeout.map_or(CONNECT, |timeout| timeout.min(CONNECT)));
+    let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let namespace = config.default_namespace.clone();
+    let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
+    let client = Client::try_from(config).map_err(|error| {
+        let reason = super::error::cause(&error, "");
+        let plugin = plugin.map_or_else(String::new, |plugin| format!("credentials from {plugin:?}: "));
+        ApiError::Configuration(format!("no client for {url}: {plugin}{reason}"))
+    })?;
+    Ok(Cluster { client, namespace, url, timeout })
+}
+
+async fn configuration(global: &Global) -> Result<Config, ApiError> {
+    let options = KubeConfigOptions {
+        context: global.context.clone(),
+        cluster: global.cluster.clone(),
+        user: global.user.clone(),
+    };
+    let (file, kubeconfig) = kubeconfig(global)?;
+    if let Some(user) = &options.user
+        && !kubeconfig.auth_infos.iter().any(|named| &named.name == user)
+    {
+        return Err(ApiError::Configuration(format!("auth info {user:?} does not exist in {file}")));
+    }
+    let asks = options.context.is_some() || options.cluster.is_some() || options.user.is_some();
+    let is_empty = kubeconfig.clusters.is_empty() && kubeconfig.contexts.is_empty();
+    if is_empty && !asks {
+        if let Ok(config) = Config::incluster() {
+            return Ok(config);
+        }
+        let server = std::env::var("KUBERNETES_MASTER").unwrap_or_else(|_| NOWHERE.to_owned());
+        return Ok(Config::new(address(&server)?));
+    }
+    let mut options = options;
+    if options.context.is_none() && kubeconfig.current_context.as_deref().unwrap_or_default().is_empty() {
+        return without_context(&kubeconfig, &options, global);
+    }
+    Config::from_custom_kubeconfig(kubeconfig, &std::mem::take(&mut options))
+        .await
+        .map_err(|error| ApiError::Configuration(format!("{file}: {}", super::error::cause(&error, ""))))
+}
+
+/// No context is chosen: a cluster may be named, or the server alone.
+fn without_context(kubeconfig: &Kubeconfig, options: &KubeConfigOptions, global: &Global) -> Result<Config, ApiError> {
+    let named = options.cluster.as_ref().and_then(|name| kubeconfig.clusters.iter().find(|found| &found.name == name));
+    let server = named.and_then(|found| found.cluster.as_ref()).and_then(|cluster| cluster.server.clone());
+    match server.or_else(|| global.server.clone()) {
+        Some(server) => Ok(Config::new(address(&server)?)),
+        None => Err(ApiError::Configuration(
+            "no context is chosen: set one with `kubectl config use-context`, or name it with --context".to_owned(),
+        )),
+    }
+}
+
+/// The kubeconfig and what to call it. Files of the environment may be missing, one that was named may not.
+fn kubeconfig(global: &Global) -> Result<(String, Kubeconfig), ApiError> {
+    let failed = |path: &Path, error: &kube::config::KubeconfigError| {
+        ApiError::Configuration(format!("kubeconfig {}: {}", path.display(), super::error::cause(error, "")))
+    };
+    if let Some(file) = &global.kubeconfig {
+        let path = Path::new(file);
+        let read = Kubeconfig::read_from(path).map_err(|error| failed(path, &error))?;
+        return Ok((format!("kubeconfig {file}"), read));
+    }
+    let paths: Vec<PathBuf> = match std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty()) {
+        Some(value) => std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => std::env::home_dir().map(|home| home.join(".kube/config")).into_iter().collect(),
+    };
+    let mut merged = Kubeconfig::default();
+    for path in paths.iter().filter(|path| path.exists()) {
+        let read = Kubeconfig::read_from(path).map_err(|error| failed(path, &error))?;
+        merged = merged.merge(read).map_err(|error| failed(path, &error))?;
+    }
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    Ok((format!("kubeconfig {}", names.join(", ")), merged))
+}
+
+fn address(server: &str) -> Result<http::Uri, ApiError> {
+    let full = if server.contains("://") { server.to_owned() } else { format!("http://{server}") };
+    full.parse().map_err(|error| ApiError::Configuration(format!("server {server:?}: {error}")))
+}
+
+fn overridden(config: &mut Config, global: &Global) -> Result<(), ApiError> {
+    if let Some(server) = &global.server {
+        config.cluster_url = address(server)?;
+    }
+    if let Some(namespace) = global.namespace.as_ref().filter(|namespace| !namespace.is_empty()) {
+        config.default_namespace.clone_from(namespace);
+    }
+    if let Some(file) = &global.certificate_authority {
+        if !Path::new(file).is_file() {
+            return Err(ApiError::Configuration(format!("--certificate-authority {file}: there is no such file")));
+        }
+        config.root_cert_file = Some(file.into());
+    }
+    config.accept_invalid_certs |= global.insecure_skip_tls_verify;
+    config.disable_compression |= global.disable_compression;
+    if let Some(name) = &global.tls_server_name {
+        config.tls_server_name = Some(name.clone());
+    }
+    let auth = &mut config.auth_info;
+    if global.token.is_some() {
+        // Secrets have a type of their own that only a reader can make.
+        let secrets: AuthInfo = serde_json::from_value(json!({"token": global.token})).unwrap_or_default();
+        auth.token = secrets.token;
+        auth.token_file = None;
+        auth.exec = None;
+        auth.auth_provider = None;
+    }
+    let overrides = [
+        (&mut auth.impersonate, &global.as_user),
+        (&mut auth.impersonate_uid, &global.as_uid),
+        (&mut auth.client_certificate, &global.client_certificate),
+        (&mut auth.client_key, &global.client_key),
+    ];
+    for (field, given) in overrides {
+        if given.is_some() {
+            field.clone_from(given);
+        }
+    }
+    if global.client_certificate.is_some() {
+        auth.client_certificate_data = None;
+    }
+    if global.client_key.is_some() {
+        auth.client_key_data = None;
+    }
+    if !global.as_groups.is_empty() {
+        auth.impersonate_groups = Some(global.as_groups.clone());
+    }
+    Ok(())
+}

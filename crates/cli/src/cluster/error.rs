@@ -1,0 +1,126 @@
+//! What went wrong at the cluster, in the words people know, and what may help.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use kube::core::Status;
+
+/// A refusal or a failure of the cluster.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// The API answered, and refused.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// There was no answer.
+    #[error("{method} {url:?}: {cause}")]
+    Unreachable { method: &'static str, url: String, cause: String },
+    /// The answer took too long.
+    #[error("{method} {url:?}: no answer within {limit:?} (--request-timeout)")]
+    Late { method: &'static str, url: String, limit: std::time::Duration },
+    /// The answer is not what was asked for.
+    #[error("{what} cannot be read: {problem}")]
+    Unreadable { what: String, problem: String },
+    /// The way to the cluster is not known.
+    #[error("{0}")]
+    Configuration(String),
+    /// A name that cannot be asked for.
+    #[error("{0}")]
+    Name(String),
+}
+
+/// A refusal by the API.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// The HTTP status.
+    pub(crate) code: u16,
+    /// For programs.
+    pub(crate) reason: String,
+    /// For people.
+    pub(crate) message: String,
+    /// Whether it is about an object that it names.
+    pub(crate) names_object: bool,
+    /// The method and path that were refused.
+    pub(crate) request: String,
+}
+
+impl ApiError {
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == 404)
+    }
+
+    /// Whether it is the object that is missing, and not its kind.
+    pub(crate) fn is_missing_object(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == 404 && refusal.names_object)
+    }
+
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == 409 && refusal.reason != "AlreadyExists")
+    }
+
+    /// Whether a version of a list is too old to be watched from.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == 410)
+    }
+
+    /// Whether the same request may succeed a little later.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if matches!(refusal.code, 429 | 503 | 504))
+    }
+
+    /// What may help.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(refusal) => refusal.hint(),
+            Self::Unreachable { .. } | Self::Late { .. } => Some(
+                "is the cluster running, and is it the right one? `kubectl config current-context` names it, --context chooses another"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(status: &Status, request: String) -> Self {
+        let message = match status.message.trim() {
+            "" => format!("the server answered {} {}", status.code, status.reason),
+            message => message.to_owned(),
+        };
+        let names_object = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
+        Self { code: status.code, reason: status.reason.clone(), message, names_object, request }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self.code {
+            401 => Some(
+                "the credentials were refused or have expired: log in again, or choose others with --context, --user or --token"
+                    .to_owned(),
+            ),
+            403 => Some(format!("the request was {}; `kubectl auth can-i` shows what is allowed", self.request)),
+            404 if !self.names_object => Some(
+                "the cluster does not know this kind: are the CRDs of Argo Rollouts installed, and is it the right cluster (--context)?"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// The innermost cause of a failed connection, in the words people know.
+pub(crate) fn cause(error: &(dyn Error + 'static), authority: &str) -> String {
+    let mut innermost = error;
+    let mut refused = false;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+        refused |=
+            innermost.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    }
+    if refused { format!("dial tcp {authority}: connect: connection refused") } else { text(innermost) }
+}
+
+fn text(error: &dyn fmt::Display) -> String {
+    let text = error.to_string();
+    // Several lines would look like several errors.
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}

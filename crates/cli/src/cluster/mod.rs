@@ -1,0 +1,18 @@
+//! The cluster side: how to reach it, what to ask it, what its refusals mean.
+
+mod address;
+mod connect;
+mod error;
+mod loading;
+mod request;
+mod watch;
+
+pub(crate) use address::{
+    ANALYSIS_RUNS, ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, DEPLOYMENTS, EVENTS, EXPERIMENTS, POD_TEMPLATES,
+    PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection, VIRTUAL_SERVICES, selector_text, template_selector,
+};
+pub(crate) use connect::connect;
+pub(crate) use error::ApiError;
+pub(crate) use loading::{experiment, rollout, rollout_alone};
+pub(crate) use request::{Cluster, Form, List, read_object};
+pub(crate) use watch::{Changes, watch};
