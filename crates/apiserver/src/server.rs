@@ -42,6 +42,9 @@ pub struct Options {
     /// Whether dependents go with their owners. Off where the API alone is looked at: on a real cluster that is the
     /// work of another program.
     pub collects_garbage: bool,
+    /// A server whose objects this one starts with; it knows nothing of what becomes of them. Many runs that begin alike
+    /// need not be brought there one by one.
+    pub like: Option<ApiServer>,
     /// Who may interfere.
     pub faults: Arc<dyn Faults>,
     /// Who is told what happened.
@@ -56,6 +59,7 @@ impl Options {
             seed: 0,
             log_limit: 10_000,
             collects_garbage: true,
+            like: None,
             faults: Arc::new(NoFaults),
             observer: Arc::new(NoObserver),
         }
@@ -95,9 +99,12 @@ impl std::fmt::Debug for ApiServer {
 }
 
 impl ApiServer {
-    /// An empty cluster: the usual four namespaces and nothing else.
+    /// An empty cluster, the usual four namespaces and nothing else, unless the options name one that it is like.
     pub fn new(options: Options) -> Self {
-        let state = State::new(options.clock, options.seed, options.log_limit, options.collects_garbage);
+        let mut state = State::new(options.clock, options.seed, options.log_limit, options.collects_garbage);
+        if let Some(like) = options.like {
+            state.take_over(&like.shared.lock());
+        }
         let shared = Shared {
             state: Mutex::new(state),
             faults: options.faults,

@@ -45,6 +45,12 @@ impl State {
         state
     }
 
+    /// Starts from what another server has.
+    pub(crate) fn take_over(&mut self, other: &Self) {
+        self.store = other.store.copied(self.store.log_limit());
+        self.registry = other.registry.clone();
+    }
+
     /// Adds a warning to the answer of the request that holds the lock.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
         self.warnings.add(text);

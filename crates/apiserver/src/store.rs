@@ -102,6 +102,22 @@ pub(crate) struct Store {
 }
 
 impl Store {
+    /// The same objects and versions; nobody waits for its changes yet, and what happened before is forgotten.
+    pub(crate) fn copied(&self, log_limit: usize) -> Self {
+        Self {
+            objects: self.objects.clone(),
+            uids: self.uids.clone(),
+            dependents: self.dependents.clone(),
+            revision: self.revision,
+            compacted: self.revision,
+            ..Self::new(log_limit)
+        }
+    }
+
+    pub(crate) fn log_limit(&self) -> usize {
+        self.log_limit
+    }
+
     pub(crate) fn new(log_limit: usize) -> Self {
         Self {
             objects: BTreeMap::new(),

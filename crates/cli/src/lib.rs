@@ -75,6 +75,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, streams: &mut Streams<
     }
 }
 
+/// Runs a command that talks to a cluster on one that is at hand, such as one in this process, and by its clock. The first
+/// argument is the name of the program.
+pub async fn run_on(
+    client: kube::Client,
+    clock: tidegate_clock::Clock,
+    namespace: &str,
+    arguments: &[OsString],
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let parsed = arguments::command().try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| arguments::Arguments::from_arg_matches(&matches));
+    let told = match parsed {
+        Ok(parsed) => match commands::run_on(client, clock, namespace, parsed, streams).await {
+            Ok(outcome) => Ok(outcome),
+            Err(failure) => failure.tell(arguments, streams),
+        },
+        Err(error) => usage::explain(&error, arguments, streams),
+    };
+    told.unwrap_or(Outcome::Failure)
+}
+
 /// kubectl asks for completions by running a program of this name.
 fn called_by_kubectl(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments.first().and_then(|name| std::path::Path::new(name).file_stem());

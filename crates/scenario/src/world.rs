@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kube::Client;
-use kube::api::{Api, DynamicObject};
+use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tidegate_controller::Options;
 use tidegate_node_agent::Defaults;
@@ -76,17 +77,31 @@ fn start(world: &tidegate_sim::World, name: &str) -> JoinHandle<()> {
 
 /// Makes our kinds and those of Istio known.
 pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
-    // Every seed has a world of its own, so the texts are made once and the answers, which nobody needs, are not read.
-    static TEXTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
-    let crds = || tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds());
-    for text in TEXTS.get_or_init(|| crds().map(|crd| crd.to_string().into_bytes()).collect()) {
-        let request = http::Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(text.clone())
-            .map_err(kube::Error::HttpError)?;
-        client.request_text(request).await?;
+    let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
+        let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
+        crds.create(&PostParams::default(), &crd).await?;
     }
     Ok(())
+}
+
+/// A server that knows these kinds, made once: every seed begins with one like it. None if they cannot be made known; then
+/// every seed fails for want of them.
+pub(crate) fn prepared() -> Option<ApiServer> {
+    static SERVER: OnceLock<Option<ApiServer>> = OnceLock::new();
+    // On a thread of its own: whoever asks may be inside a runtime.
+    let made = || std::thread::spawn(prepare).join().ok().flatten();
+    SERVER.get_or_init(made).clone()
+}
+
+fn prepare() -> Option<ApiServer> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().ok()?;
+    runtime.block_on(async {
+        let world = tidegate_sim::World::empty(Setting::new(0));
+        install_crds(&world.client(USER)).await.ok()?;
+        Some(world.server().clone())
+    })
 }
 
 /// How a kind is reached.

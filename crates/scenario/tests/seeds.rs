@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use tidegate_apiserver::ApiServer;
 use tidegate_scenario::safety;
 use tidegate_sim::experiment::Report;
 use tidegate_sim::faults::Menu;
@@ -72,6 +73,10 @@ impl Scenario for TwoVersions {
 
     fn length(&self, seed: u64) -> Duration {
         self.0.length(seed)
+    }
+
+    fn beginning(&self) -> Option<ApiServer> {
+        self.0.beginning()
     }
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {

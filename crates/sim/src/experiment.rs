@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::Client;
+use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tokio::sync::{Notify, oneshot};
 
@@ -35,7 +36,7 @@ const QUIET: Duration = Duration::from_secs(320);
 /// How long a world may take to come to rest.
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// How long it must then stay at rest.
-const AFTERWARDS: Duration = Duration::from_secs(330);
+const AFTERWARDS: Duration = Duration::from_secs(280);
 
 /// From the moment a leader knows that it has lost its lease to the moment the next one may write.
 const SUCCESSION: Duration = Duration::from_secs(5);
@@ -118,6 +119,11 @@ pub trait Scenario: Send + Sync {
 
     /// How long users act and faults happen.
     fn length(&self, seed: u64) -> Duration;
+
+    /// A server with what there is before anything happens.
+    fn beginning(&self) -> Option<ApiServer> {
+        None
+    }
 
     /// What users do, drawn from `random`. An error means that the scenario itself is wrong.
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>>;
@@ -359,7 +365,8 @@ impl Experiment {
         let victims = [self.subject.name(), NODE_AGENT];
         let schedule = Arc::new(Schedule::new(seed, menu.clone(), &victims, self.scenario.length(seed)));
         let faults = Arc::clone(&schedule) as Arc<dyn tidegate_apiserver::Faults>;
-        let mut world = World::empty(Setting { keeps_log, faults, ..Setting::new(seed) });
+        let mut world =
+            World::empty(Setting { keeps_log, faults, like: self.scenario.beginning(), ..Setting::new(seed) });
         let journal = Arc::clone(world.journal());
         schedule.report_to(&journal);
         journal.tell(&format!("seed {seed}, scenario {}, faults: {menu}", self.scenario.name()));

@@ -32,6 +32,8 @@ pub struct Setting {
     pub epoch: Timestamp,
     /// Whether the event log is kept.
     pub keeps_log: bool,
+    /// A server whose objects there are from the start.
+    pub like: Option<ApiServer>,
     /// Who interferes.
     pub faults: Arc<dyn Faults>,
 }
@@ -40,7 +42,7 @@ impl Setting {
     /// A calm world that starts with the year 2026.
     pub fn new(seed: u64) -> Self {
         let epoch = Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH);
-        Self { seed, epoch, keeps_log: false, faults: Arc::new(NoFaults) }
+        Self { seed, epoch, keeps_log: false, like: None, faults: Arc::new(NoFaults) }
     }
 }
 
@@ -68,6 +70,7 @@ impl World {
         let options = tidegate_apiserver::Options {
             seed: setting.seed,
             log_limit: LOG_LIMIT,
+            like: setting.like,
             faults: setting.faults,
             observer: Arc::clone(&journal) as Arc<dyn tidegate_apiserver::Observer>,
             ..tidegate_apiserver::Options::new(clock)

@@ -57,6 +57,21 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
     }
 }
 
+/// Runs a command on a cluster that is at hand.
+pub(crate) async fn run_on(
+    client: kube::Client,
+    clock: Clock,
+    namespace: &str,
+    arguments: Arguments,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome, Failure> {
+    check(&arguments.command)?;
+    let namespace = arguments.global.namespace.clone().unwrap_or_else(|| namespace.to_owned());
+    let cluster = Cluster { client, namespace, url: "this process".to_owned(), timeout: None };
+    let mut session = Session { cluster, clock, streams };
+    talk(arguments.command, &arguments.global, &mut session).await
+}
+
 /// One thread is enough for one person.
 pub(crate) fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()

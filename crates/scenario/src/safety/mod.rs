@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tidegate_apiserver::ApiServer;
 use tidegate_controller::Options;
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::faults::Menu;
@@ -113,6 +114,10 @@ impl Scenario for Rollouts {
             drawn -= share;
         }
         Duration::from_secs(60)
+    }
+
+    fn beginning(&self) -> Option<ApiServer> {
+        crate::world::prepared()
     }
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {

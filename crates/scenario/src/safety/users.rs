@@ -50,7 +50,6 @@ impl<'a> Users<'a> {
 
     /// Creates what there is at the start.
     pub(super) async fn begin(&self) -> Result<()> {
-        world::install_crds(self.client()).await?;
         for object in self.cast.iter().flat_map(Member::objects) {
             let api = self.api(text(&object["kind"]));
             api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;

@@ -23,6 +23,7 @@ pub use destination_rule::{
 };
 pub use edit::{Change, Edit, ManagedKind, Written};
 pub use error::RouterError;
+pub use place::route_hint;
 pub use read_back::{Read, Seen, SeenRoute, Span, read_back};
 pub use several::{OnFailure, Stage, stages};
 pub use virtual_service::{edit_virtual_service, remove_managed_routes};

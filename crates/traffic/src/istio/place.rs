@@ -54,10 +54,16 @@ pub(super) fn object_name(kind: &str, object: &Value) -> String {
     }
 }
 
-/// The contract's error with what was wanted and what the VirtualService offers.
+/// An error of the selection with what its text leaves out.
 pub(super) fn route_error(error: RouteError, object: &str, selector: &Selector<'_>, spec: &Value) -> RouterError {
+    let told = route_hint(&error, selector, spec);
+    RouterError::Route { error, hint: format!("{object}: {told}") }
+}
+
+/// What was wanted of the routes of a VirtualService and what is there, for people who look for the difference.
+pub fn route_hint(error: &RouteError, selector: &Selector<'_>, spec: &Value) -> String {
     let all = |protocol: Protocol| protocol.list(spec).map(Vec::as_slice).unwrap_or_default();
-    let told = match &error {
+    match error {
         RouteError::NameNotFound(name) => {
             format!("wanted route {name} in spec.http; found {}", named(all(Protocol::Http)))
         }
@@ -72,8 +78,7 @@ pub(super) fn route_error(error: RouteError, object: &str, selector: &Selector<'
         RouteError::RoleNotFound { kind, name, .. } => {
             format!("every weighted route needs a destination with {kind} '{name}'; add it")
         }
-    };
-    RouterError::Route { error, hint: format!("{object}: {told}") }
+    }
 }
 
 fn named(routes: &[Value]) -> String {

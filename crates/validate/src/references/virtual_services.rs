@@ -4,6 +4,7 @@ use serde_json::Value;
 use tidegate_api::rollout::{IstioTrafficRouting, IstioVirtualService, Rollout};
 use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::names::{Services, VirtualServiceName};
+use tidegate_traffic::istio::route_hint;
 use tidegate_traffic::istio::routes::{Protocol, RouteError, Selector};
 
 use super::{Found, Lookup, report_missing};
@@ -91,6 +92,11 @@ fn problems(selector: &Selector<'_>, spec: &Value) -> Vec<String> {
         }
         match selector.select(protocol, routes) {
             Ok(indexes) => selected += indexes.len(),
+            Err(error @ (RouteError::NoMatch(_) | RouteError::NameNotFound(_))) => {
+                // The text alone leaves people to compare the two by eye.
+                let hint = route_hint(&error, selector, spec);
+                problems.push(format!("{} ({hint})", wrapped(protocol, &error)));
+            }
             Err(error) => problems.push(wrapped(protocol, &error)),
         }
     }
