@@ -1,6 +1,7 @@
 //! The cluster side: how to reach it, what to ask it, what its refusals mean.
 
 mod address;
+mod client;
 mod connect;
 mod error;
 mod loading;
