@@ -299,3 +299,17 @@ fn a_proxy_is_used_when_the_kubeconfig_names_one() {
     world.says(&["--kubeconfig", &file, "status", "web", "--watch=false"], 0, "Healthy\n", "");
     assert!(notes.try_recv().unwrap().starts_with("CONNECT 127.0.0.1:"));
 }
+
+#[test]
+fn kinds_that_may_not_be_read_are_left_out_and_named() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let forbidden = "analysisruns.argoproj.io is forbidden: User \"u\" cannot list resource \"analysisruns\"";
+    world.refuse(|asked| asked.path.contains("/analysisruns?").then(|| status(403, "Forbidden", forbidden)));
+    for command in [&["get", "rollout", "web"][..], &["why", "web"]] {
+        let output = world.run(command);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("Warning: {forbidden}\n"));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("Healthy"));
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
