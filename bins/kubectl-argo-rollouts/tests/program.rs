@@ -216,3 +216,17 @@ fn version_begins_with_the_line_scripts_look_for() {
     let short = run(&["version", "--short"]);
     assert_eq!(String::from_utf8_lossy(&short.stdout).lines().count(), 1);
 }
+
+#[test]
+fn the_reference_is_what_the_help_says() {
+    let path = repository().join("docs/cli-reference.md");
+    let ours = tidegate_cli::reference();
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        fs::write(&path, &ours).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap(), ours, "run UPDATE_REFERENCE=1 cargo test --workspace --test program");
+    for command in ["abort", "create analysisrun", "get rollout", "plan", "promote", "set image", "undo", "why"] {
+        assert!(ours.contains(&format!("\n## {command}\n")), "{command}");
+    }
+    assert!(!ours.contains("__complete") && !ours.contains("dashboard"));
+}

@@ -26,6 +26,11 @@ use clap::FromArgMatches as _;
 /// The name of the program, in usage lines and messages.
 pub const PROGRAM: &str = "kubectl-argo-rollouts";
 
+/// The help of every command as one document, for docs/cli-reference.md.
+pub fn reference() -> String {
+    usage::reference()
+}
+
 /// Where results and messages go.
 pub struct Streams<'a> {
     /// Results: data.

@@ -190,3 +190,28 @@ fn is_close(typed: &str, name: &str) -> bool {
     let typed = typed.to_lowercase();
     name.starts_with(&typed) || distance(&typed, name) <= 2
 }
+
+/// The help of every command, one after the other.
+pub(crate) fn reference() -> String {
+    let mut text = String::from(
+        "# Command reference\n\nThe help of every command, written from the program itself (`UPDATE_REFERENCE=1 cargo test --test program`).\nWhat the commands are for stands in [cli.md](cli.md).\n",
+    );
+    add_reference(&mut text, &arguments::command(), &mut Vec::new());
+    text
+}
+
+fn add_reference(text: &mut String, command: &clap::Command, path: &mut Vec<String>) {
+    let name = if path.is_empty() { PROGRAM.to_owned() } else { path.join(" ") };
+    // The flags of every command stand once, at the beginning.
+    let help = help_of(path);
+    let own = if path.is_empty() { help.as_str() } else { help.split("\nGlobal flags:").next().unwrap_or_default() };
+    let rest = help.rsplit_once("\n\n").map_or("", |(_, rest)| rest);
+    let tail = if own.len() < help.len() && !rest.starts_with("Global flags:") { rest } else { "" };
+    let lines: Vec<&str> = own.lines().chain([""]).chain(tail.lines()).map(str::trim_end).collect();
+    text.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
+    for next in command.get_subcommands().filter(|next| !next.is_hide_set()) {
+        path.push(next.get_name().to_owned());
+        add_reference(text, next, path);
+        path.pop();
+    }
+}

@@ -1,5 +1,7 @@
 //! Bad input and bad clusters: the right message, the right exit code, no panic, no hang.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -257,4 +259,57 @@ fn credentials_come_from_a_plugin_when_the_kubeconfig_names_one() {
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.starts_with("Error: ") && err.contains("/no/such/program"), "{err}");
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// A proxy that connects whoever asks to where they ask, and notes it.
+fn proxy() -> (u16, std::sync::mpsc::Receiver<String>) {
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let (noted, notes) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for client in socket.incoming() {
+            let (mut client, noted) = (client.unwrap(), noted.clone());
+            std::thread::spawn(move || {
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).unwrap() == 1 {
+                    head.push(byte[0]);
+                }
+                let line = String::from_utf8(head).unwrap().lines().next().unwrap().to_owned();
+                let mut server = TcpStream::connect(line.split(' ').nth(1).unwrap()).unwrap();
+                noted.send(line).unwrap();
+                client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+                let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+                let _ = std::io::copy(&mut server, &mut client);
+            });
+        }
+    });
+    (port, notes)
+}
+
+#[test]
+fn a_proxy_is_used_when_the_kubeconfig_names_one() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let (port, notes) = proxy();
+    let mut config: Value = serde_json::from_str(&std::fs::read_to_string(world.kubeconfig()).unwrap()).unwrap();
+    config["clusters"][0]["cluster"]["proxy-url"] = json!(format!("http://127.0.0.1:{port}"));
+    let file = world.file("proxied", &config.to_string());
+    world.says(&["--kubeconfig", &file, "status", "web", "--watch=false"], 0, "Healthy\n", "");
+    assert!(notes.try_recv().unwrap().starts_with("CONNECT 127.0.0.1:"));
+}
+
+#[test]
+fn kinds_that_may_not_be_read_are_left_out_and_named() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let forbidden = "analysisruns.argoproj.io is forbidden: User \"u\" cannot list resource \"analysisruns\"";
+    world.refuse(|asked| asked.path.contains("/analysisruns?").then(|| status(403, "Forbidden", forbidden)));
+    for command in [&["get", "rollout", "web"][..], &["why", "web"]] {
+        let output = world.run(command);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("Warning: {forbidden}\n"));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("Healthy"));
+        assert_eq!(output.status.code(), Some(0));
+    }
 }

@@ -97,6 +97,7 @@ fn with_values(command: clap::Command) -> clap::Command {
                 .action(ArgAction::Set)
                 .num_args(0..=1)
                 .require_equals(true)
+                .value_name("true|false")
                 .default_missing_value("true")
                 .default_value("false")
                 .hide_default_value(true)

@@ -153,7 +153,7 @@ pub(crate) struct Status {
     /// Wait until the update is over
     #[arg(
         short, long, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true,
-        default_value = "true", default_missing_value = "true", hide_possible_values = true, value_parser = value::boolean
+        value_name = "true|false", default_value = "true", default_missing_value = "true", hide_possible_values = true, value_parser = value::boolean
     )]
     pub(crate) watch: bool,
     /// Wait no longer than this, such as 30s or 5m; 0 for without end

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use serde_json::json;
 
 use super::error::ApiError;
@@ -27,7 +27,7 @@ pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
     let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let namespace = config.default_namespace.clone();
     let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
-    let client = Client::try_from(config).map_err(|error| {
+    let client = super::client::client(config).map_err(|error| {
         let reason = super::error::cause(&error, "");
         let plugin = plugin.map_or_else(String::new, |plugin| format!("credentials from {plugin:?}: "));
         ApiError::Configuration(format!("no client for {url}: {plugin}{reason}"))

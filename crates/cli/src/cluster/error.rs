@@ -58,6 +58,10 @@ impl ApiError {
         matches!(self, Self::Refused(refusal) if refusal.code == 409 && refusal.reason != "AlreadyExists")
     }
 
+    pub(crate) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == 403)
+    }
+
     /// Whether a version of a list is too old to be watched from.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 410)

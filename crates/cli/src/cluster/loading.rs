@@ -39,12 +39,20 @@ fn not_found(error: ApiError, resource: Resource, name: &str) -> ApiError {
     }
 }
 
-/// A Rollout and all that belongs to it.
-pub(crate) async fn rollout(cluster: &Cluster, name: &str) -> Result<Objects, ApiError> {
+/// A Rollout and all that belongs to it, as far as it may be read.
+pub(crate) struct Loaded {
+    pub(crate) objects: Objects,
+    /// What may not be read.
+    pub(crate) hidden: Vec<ApiError>,
+}
+
+/// A Rollout and all that belongs to it. Kinds that may not be read are left out and named.
+pub(crate) async fn rollout(cluster: &Cluster, name: &str) -> Result<Loaded, ApiError> {
+    let mut hidden = Vec::new();
     let rollout = rollout_alone(cluster, name).await?;
     let (workload_template, selector) = workload(cluster, &rollout).await;
     let by_selector = Selection { labels: selector, ..Selection::default() };
-    let mut sets: Vec<ReplicaSet> = cluster.objects(REPLICA_SETS, &by_selector).await?;
+    let mut sets: Vec<ReplicaSet> = readable(cluster.objects(REPLICA_SETS, &by_selector).await, &mut hidden)?;
     let uid = rollout.metadata.uid.text().to_owned();
     let hashes = hashes(&rollout, &sets, &uid);
     let by_hash = Selection::labels(match hashes.len() {
@@ -58,12 +66,26 @@ pub(crate) async fn rollout(cluster: &Cluster, name: &str) -> Result<Objects, Ap
         cluster.objects::<AnalysisRun>(ANALYSIS_RUNS, &by_hash),
         cluster.objects::<Experiment>(EXPERIMENTS, &by_hash),
     );
-    let (mut pods, mut analysis_runs, mut experiments) = (pods?, runs?, experiments?);
+    let mut pods = readable(pods, &mut hidden)?;
+    let mut analysis_runs = readable(runs, &mut hidden)?;
+    let mut experiments = readable(experiments, &mut hidden)?;
     experiments.retain(|experiment| is_owned(&experiment.metadata, &uid));
     for experiment in &experiments {
         children(cluster, experiment, Some(&by_selector), &mut sets, &mut pods, &mut analysis_runs).await?;
     }
-    Ok(Objects { rollout, replica_sets: sets, pods, experiments, analysis_runs, workload_template })
+    let objects = Objects { rollout, replica_sets: sets, pods, experiments, analysis_runs, workload_template };
+    Ok(Loaded { objects, hidden })
+}
+
+/// What was read; nothing, and a note, where that is not allowed.
+fn readable<T>(read: Result<Vec<T>, ApiError>, hidden: &mut Vec<ApiError>) -> Result<Vec<T>, ApiError> {
+    match read {
+        Err(error) if error.is_forbidden() => {
+            hidden.push(error);
+            Ok(Vec::new())
+        }
+        other => other,
+    }
 }
 
 /// An Experiment and all that belongs to it.

@@ -1,6 +1,7 @@
 //! The cluster side: how to reach it, what to ask it, what its refusals mean.
 
 mod address;
+mod client;
 mod connect;
 mod error;
 mod loading;
@@ -13,6 +14,6 @@ pub(crate) use address::{
 };
 pub(crate) use connect::connect;
 pub(crate) use error::ApiError;
-pub(crate) use loading::{experiment, rollout, rollout_alone};
+pub(crate) use loading::{Loaded, experiment, rollout, rollout_alone};
 pub(crate) use request::{Cluster, Form, List, read_object};
 pub(crate) use watch::{Changes, watch};

@@ -42,8 +42,8 @@ struct Manner {
 trait View: Serialize + Sized {
     const RESOURCE: Resource;
 
-    /// Loads it, and says which objects to watch for changes.
-    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched), ApiError>;
+    /// Loads it, and says which objects to watch for changes and what may not be read.
+    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched, Vec<ApiError>), ApiError>;
     fn name(&self) -> &str;
     fn text(&self, now: Timestamp, manner: Manner) -> String;
     /// Whether it ends the view, and how.
@@ -53,8 +53,8 @@ trait View: Serialize + Sized {
 impl View for RolloutInfo {
     const RESOURCE: Resource = ROLLOUTS;
 
-    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched), ApiError> {
-        let objects = cluster::rollout(&session.cluster, name).await?;
+    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched, Vec<ApiError>), ApiError> {
+        let cluster::Loaded { objects, hidden } = cluster::rollout(&session.cluster, name).await?;
         let selector = objects.rollout.spec.selector.as_ref().map(selector_text);
         let by_selector = Selection { labels: selector, ..Selection::default() };
         let by_hash = Selection::labels(labels::POD_TEMPLATE_HASH);
@@ -65,7 +65,7 @@ impl View for RolloutInfo {
             (ANALYSIS_RUNS, by_hash.clone()),
             (EXPERIMENTS, by_hash),
         ];
-        Ok((Self::new(&objects), watched))
+        Ok((Self::new(&objects), watched, hidden))
     }
 
     fn name(&self) -> &str {
@@ -89,7 +89,7 @@ impl View for RolloutInfo {
 impl View for ExperimentInfo {
     const RESOURCE: Resource = EXPERIMENTS;
 
-    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched), ApiError> {
+    async fn load(session: &Session<'_, '_>, name: &str) -> Result<(Self, Watched, Vec<ApiError>), ApiError> {
         let objects = cluster::experiment(&session.cluster, name).await?;
         let mut watched = vec![(EXPERIMENTS, Selection::name(name))];
         // Its AnalysisRuns are told by the status of the Experiment itself.
@@ -98,7 +98,7 @@ impl View for ExperimentInfo {
             watched.extend([(REPLICA_SETS, selection.clone()), (PODS, selection)]);
         }
         watched.dedup();
-        Ok((Self::new(&objects), watched))
+        Ok((Self::new(&objects), watched, Vec::new()))
     }
 
     fn name(&self) -> &str {
@@ -157,7 +157,10 @@ pub(crate) async fn watch_created(
 }
 
 async fn once<V: View>(session: &mut Session<'_, '_>, name: &str, manner: Manner) -> Result<Outcome, Failure> {
-    let (view, _) = V::load(session, name).await?;
+    let (view, _, hidden) = V::load(session, name).await?;
+    for error in hidden {
+        writeln!(session.streams.err, "Warning: {error}")?;
+    }
     let text = match manner.output {
         Some(Output::Json) => json(&view)?,
         Some(Output::Yaml) => yaml(&view)?,
@@ -176,7 +179,7 @@ async fn watch<V: View>(
     until_done: bool,
 ) -> Result<Outcome, Failure> {
     // A missing object is told before anything is drawn.
-    let (mut view, watched) = V::load(session, name).await?;
+    let (mut view, watched, _) = V::load(session, name).await?;
     let mut signals = Signals::new()?;
     let triggers = Triggers::new(&session.cluster, watched);
     let mut screen = Screen::new(session.streams);
@@ -215,7 +218,7 @@ async fn watch<V: View>(
                 loaded = V::load(session, name) => loaded,
             };
             match loaded {
-                Ok((loaded, _)) => view = loaded,
+                Ok((loaded, ..)) => view = loaded,
                 // It is gone: the last view stays.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => {

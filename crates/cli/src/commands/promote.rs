@@ -154,7 +154,7 @@ fn step_count(rollout: &Rollout) -> i64 {
 /// The next step, never past the last.
 fn next_index(rollout: &Rollout, status: &RolloutStatus) -> i64 {
     let index = i64::from(status.current_step_index.unwrap_or_default());
-    if index < step_count(rollout) { index + 1 } else { index }
+    (index + 1).min(step_count(rollout))
 }
 
 /// Past the pause, or the current step.
@@ -240,6 +240,8 @@ mod tests {
         assert_eq!(of(&[], canary(2, json!({}))).0, status(json!({"pauseConditions": null, "currentStepIndex": 1})));
         let last = canary(2, json!({"currentStepIndex": 2}));
         assert_eq!(of(&[], last).0, status(json!({"pauseConditions": null, "currentStepIndex": 2})));
+        let beyond = canary(2, json!({"currentStepIndex": 7}));
+        assert_eq!(of(&[], beyond).0, status(json!({"pauseConditions": null, "currentStepIndex": 2})));
         assert_eq!(of(&["-c"], canary(2, json!({"currentStepIndex": 1}))).0, status(json!({"currentStepIndex": 2})));
         assert_eq!(of(&["-a"], canary(3, json!({"currentStepIndex": 1}))).0, status(json!({"currentStepIndex": 3})));
     }

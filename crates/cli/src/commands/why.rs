@@ -10,7 +10,11 @@ use crate::cluster::{self, EVENTS, Selection};
 use crate::failure::Failure;
 
 pub(crate) async fn run(session: &mut Session<'_, '_>, asked: &Why) -> Result<Outcome, Failure> {
-    let objects = cluster::rollout(&session.cluster, &asked.target.name).await?;
+    let loaded = cluster::rollout(&session.cluster, &asked.target.name).await?;
+    for error in &loaded.hidden {
+        writeln!(session.streams.err, "Warning: {error}")?;
+    }
+    let objects = loaded.objects;
     let info = RolloutInfo::new(&objects);
     let events = match pod_in_trouble(&info) {
         // Events are a help: who may not read them still gets an answer.
