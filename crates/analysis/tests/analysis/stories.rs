@@ -209,7 +209,7 @@ fn a_missing_streak_is_told_in_message_and_summary() {
 #[test]
 fn measurements_that_began_together_are_counted_together_and_a_hanging_one_is_not_waited_for() {
     let metrics = json!([metric("slow", json!({})), metric("fast", json!({}))]);
-    let mut story = Story::new(run(json!({"metrics": metrics.clone()})));
+    let mut story = Story::new(run(json!({"metrics": metrics})));
     story.play(100, |work| if work.name() == "fast" { (0, "Failed", "") } else { (1, "Failed", "") });
     let message = "Metric \"slow\" assessed Failed due to failed (1) > failureLimit (0)";
     assert_eq!(story.status().message.text(), message);
@@ -325,7 +325,7 @@ fn a_finished_run_is_deleted_a_second_after_its_time_and_not_before() {
 #[test]
 fn ten_measurements_are_kept_or_what_the_last_rule_says() {
     let wanted = metric("m", json!({"interval": "1s", "count": 30}));
-    let mut story = Story::new(run(json!({"metrics": [wanted.clone()]})));
+    let mut story = Story::new(run(json!({"metrics": [wanted]})));
     story.play(100, |_| (0, "Successful", ""));
     let result = story.result("m");
     assert_eq!((result.measurements.items().len(), result.count), (10, Some(30)));
