@@ -47,11 +47,15 @@ impl Prometheus {
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(encoded(fields.iter().map(|(name, value)| (*name, value.as_str()))))
             .within(Duration::from_secs(timeout));
+        request.insecure = settings.insecure.unwrap_or(false);
+        let mut request = authorized(request, settings, &address, call)?;
         for header in settings.headers.items() {
             request = request.header(header.key.text(), header.value.text());
         }
-        request.insecure = settings.insecure.unwrap_or(false);
-        let request = authorized(request, settings, &address, call)?;
+        // A header that says who asks has the last word, and a token would only replace it.
+        if request.header_value("authorization").is_some() {
+            request.authorization = Authorization::None;
+        }
         Ok(Self { request, query: settings.query.text().to_owned(), repeated: false })
     }
 }

@@ -75,7 +75,7 @@ enum Comparison {
     GreaterEqual,
 }
 
-/// Bytes a path may have, moves it may make and results it may give.
+/// Bytes a path may have, how deep it may be nested, and how many values it may look at.
 const MAX_LENGTH: usize = 16 * 1024;
 const MAX_DEPTH: usize = 32;
 const MAX_RESULTS: usize = 1_000_000;
@@ -88,6 +88,6 @@ impl JsonPath {
 
     /// All values it finds, in order.
     pub fn find(&self, json: &Value) -> Result<Vec<Value>, PathError> {
-        walk::pieces(&self.pieces, json)
+        walk::pieces(&self.pieces, json, &mut walk::Budget::new())
     }
 }

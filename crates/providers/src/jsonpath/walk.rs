@@ -4,32 +4,46 @@ use serde_json::Value;
 
 use super::{Comparison, MAX_RESULTS, Move, Operand, PathError, Piece};
 
+/// How many values may still be looked at, so that no path walks a document over and over.
+pub(super) struct Budget(usize);
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self(MAX_RESULTS)
+    }
+
+    fn spend(&mut self, values: usize) -> Result<(), PathError> {
+        match self.0.checked_sub(values) {
+            Some(rest) => {
+                self.0 = rest;
+                Ok(())
+            }
+            None => error("the path looks at too many values"),
+        }
+    }
+}
+
 fn error<T>(text: impl Into<String>) -> Result<T, PathError> {
     Err(PathError(text.into()))
 }
 
 /// All values a template finds.
-pub(super) fn pieces(pieces: &[Piece], json: &Value) -> Result<Vec<Value>, PathError> {
+pub(super) fn pieces(pieces: &[Piece], json: &Value, budget: &mut Budget) -> Result<Vec<Value>, PathError> {
     let mut found = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Text(text) => found.push(Value::from(text.as_str())),
-            Piece::Path(path) => found.extend(follow(path, vec![json])?.into_iter().map(Found::into_value)),
+            Piece::Path(path) => found.extend(follow(path, vec![json], budget)?.into_iter().map(Found::into_value)),
             Piece::Range(path, inside) => {
-                for item in follow(path, vec![json])? {
+                for item in follow(path, vec![json], budget)? {
                     let item = item.into_value();
-                    found.extend(self::pieces(inside, &item)?);
-                    bounded(found.len())?;
+                    found.extend(self::pieces(inside, &item, budget)?);
                 }
             }
         }
-        bounded(found.len())?;
+        budget.spend(1)?;
     }
     Ok(found)
-}
-
-fn bounded(count: usize) -> Result<(), PathError> {
-    if count > MAX_RESULTS { error("the path finds too many values") } else { Ok(()) }
 }
 
 /// A value of the document, or one that was written in the path.
@@ -47,7 +61,7 @@ impl Found<'_> {
     }
 }
 
-fn follow<'a>(path: &[Move], start: Vec<&'a Value>) -> Result<Vec<Found<'a>>, PathError> {
+fn follow<'a>(path: &[Move], start: Vec<&'a Value>, budget: &mut Budget) -> Result<Vec<Found<'a>>, PathError> {
     if let [Move::Literal(value)] = path {
         return Ok(vec![Found::Written(value.clone())]);
     }
@@ -57,8 +71,9 @@ fn follow<'a>(path: &[Move], start: Vec<&'a Value>) -> Result<Vec<Found<'a>>, Pa
     for step in path {
         let mut next = Vec::new();
         for value in current {
-            one(step, value, is_lenient, &mut next)?;
-            bounded(next.len())?;
+            let before = next.len();
+            one(step, value, is_lenient, &mut next, budget)?;
+            budget.spend(next.len() - before + 1)?;
         }
         is_lenient |= matches!(step, Move::Recursive);
         current = next;
@@ -66,7 +81,13 @@ fn follow<'a>(path: &[Move], start: Vec<&'a Value>) -> Result<Vec<Found<'a>>, Pa
     Ok(current.into_iter().map(Found::Here).collect())
 }
 
-fn one<'a>(step: &Move, value: &'a Value, is_lenient: bool, next: &mut Vec<&'a Value>) -> Result<(), PathError> {
+fn one<'a>(
+    step: &Move,
+    value: &'a Value,
+    is_lenient: bool,
+    next: &mut Vec<&'a Value>,
+    budget: &mut Budget,
+) -> Result<(), PathError> {
     match step {
         Move::Field(name) => match (value, value.get(name)) {
             (_, Some(found)) => next.push(found),
@@ -79,7 +100,7 @@ fn one<'a>(step: &Move, value: &'a Value, is_lenient: bool, next: &mut Vec<&'a V
             Value::Object(fields) => next.extend(sorted(fields)),
             _ => {}
         },
-        Move::Recursive => descend(value, next)?,
+        Move::Recursive => descend(value, next, budget)?,
         Move::Index(index) => match (items(value), is_lenient) {
             (Ok(items), _) => next.push(at(items, *index)?),
             (Err(_), true) => {}
@@ -92,13 +113,13 @@ fn one<'a>(step: &Move, value: &'a Value, is_lenient: bool, next: &mut Vec<&'a V
         },
         Move::Union(parts) => {
             for part in parts.iter().flatten() {
-                one(part, value, is_lenient, next)?;
+                one(part, value, is_lenient, next, budget)?;
             }
         }
         Move::Filter(left, comparison, right) => match (items(value), is_lenient) {
             (Ok(items), _) => {
                 for item in items {
-                    if holds(left, *comparison, right, item)? {
+                    if holds(left, *comparison, right, item, budget)? {
                         next.push(item);
                     }
                 }
@@ -166,12 +187,12 @@ fn slice<'a>(
 }
 
 /// The value and everything below it. JSON that was read is nested at most 128 levels deep.
-fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) -> Result<(), PathError> {
+fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>, budget: &mut Budget) -> Result<(), PathError> {
     found.push(value);
-    bounded(found.len())?;
+    budget.spend(1)?;
     match value {
-        Value::Array(items) => items.iter().try_for_each(|item| descend(item, found)),
-        Value::Object(fields) => sorted(fields).into_iter().try_for_each(|item| descend(item, found)),
+        Value::Array(items) => items.iter().try_for_each(|item| descend(item, found, budget)),
+        Value::Object(fields) => sorted(fields).into_iter().try_for_each(|item| descend(item, found, budget)),
         _ => Ok(()),
     }
 }
@@ -185,13 +206,19 @@ enum Side {
     Other,
 }
 
-fn holds(left: &Operand, comparison: Comparison, right: &Operand, item: &Value) -> Result<bool, PathError> {
+fn holds(
+    left: &Operand,
+    comparison: Comparison,
+    right: &Operand,
+    item: &Value,
+    budget: &mut Budget,
+) -> Result<bool, PathError> {
     // A path that leads nowhere makes the item not fit.
-    let Some(left) = side(left, item)? else { return Ok(false) };
+    let Some(left) = side(left, item, budget)? else { return Ok(false) };
     if comparison == Comparison::Exists {
         return Ok(true);
     }
-    let Some(right) = side(right, item)? else { return Ok(false) };
+    let Some(right) = side(right, item, budget)? else { return Ok(false) };
     let order = match (&left, &right) {
         (Side::Text(a), Side::Text(b)) => Some(a.cmp(b)),
         (Side::Whole(a), Side::Whole(b)) => Some(a.cmp(b)),
@@ -212,7 +239,7 @@ fn holds(left: &Operand, comparison: Comparison, right: &Operand, item: &Value) 
     })
 }
 
-fn side(operand: &Operand, item: &Value) -> Result<Option<Side>, PathError> {
+fn side(operand: &Operand, item: &Value, budget: &mut Budget) -> Result<Option<Side>, PathError> {
     Ok(Some(match operand {
         Operand::Text(text) => Side::Text(text.clone()),
         Operand::Whole(number) => Side::Whole(*number),
@@ -220,7 +247,7 @@ fn side(operand: &Operand, item: &Value) -> Result<Option<Side>, PathError> {
         Operand::Bool(value) => Side::Bool(*value),
         Operand::None => Side::Other,
         Operand::Path(path) => {
-            let found = match follow(path, vec![item]) {
+            let found = match follow(path, vec![item], budget) {
                 Ok(found) => found,
                 Err(_) => return Ok(None),
             };

@@ -95,6 +95,15 @@ fn what_is_wrong_is_told_in_known_words() {
     }
 }
 
+#[test]
+fn no_path_walks_a_document_over_and_over() {
+    let path = format!("{{{}}}", "..".repeat(2_000));
+    let error = find(&path).unwrap_err();
+    assert_eq!(error, "the path looks at too many values");
+    let filters = format!("{{.users[{}*]}}", "?(@".repeat(40));
+    assert!(find(&filters).is_err());
+}
+
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "{",

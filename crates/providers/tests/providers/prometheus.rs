@@ -115,6 +115,9 @@ fn headers_and_proofs_of_who_asks_are_sent() {
     let basic = |user: &str, password: &str| {
         with(json!({"authentication": {"basicAuth": {"username": user, "password": password}}}))
     };
+    let both = with(json!({"headers": [{"key": "authorization", "value": "Bearer x"}],
+        "authentication": {"basicAuth": {"username": "u", "password": "p"}}}));
+    assert_eq!(both.request().header_value("authorization"), Some("Bearer x"));
     assert_eq!(basic("user", "pass").request().header_value("authorization"), Some("Basic dXNlcjpwYXNz"));
     assert_eq!(
         basic("", "p").play(&[]).error(),
