@@ -36,6 +36,7 @@ pub(crate) enum Takes {
     Sized,
     List,
     Map,
+    Parts,
 }
 
 impl Takes {
@@ -52,6 +53,7 @@ impl Takes {
                 Self::Sized => given.is_list() || matches!(given, Type::Text | Type::Bytes | Type::Map | Type::Pairs),
                 Self::List => given.is_list(),
                 Self::Map => matches!(given, Type::Map | Type::Pairs),
+                Self::Parts => given.is_list() || matches!(given, Type::Map | Type::Pairs | Type::Text),
             }
     }
 
@@ -63,7 +65,7 @@ impl Takes {
             Self::Whole => "int",
             Self::Number | Self::NumberOrText | Self::NumbersOrList => "float64",
             Self::Sized | Self::List => "[]interface {}",
-            Self::Map => "map[string]interface {}",
+            Self::Map | Self::Parts => "map[string]interface {}",
         }
     }
 }
@@ -106,7 +108,7 @@ fn variadic(takes: &'static [Takes], gives: Gives) -> Option<Function> {
 
 /// A plain function by name; `with_result` adds those that belong to measured values.
 pub(crate) fn plain(name: &str, with_result: bool) -> Option<Function> {
-    use Takes::{Anything, List, Map, Number, NumberOrText, NumbersOrList, Sized, Text, Whole};
+    use Takes::{Anything, List, Map, Number, NumberOrText, NumbersOrList, Parts, Sized, Text, Whole};
     match name {
         "isNaN" | "isInf" => function(&[Number], 1, Gives::Bool),
         "asInt" if with_result => function(&[Anything], 1, Gives::Int),
@@ -134,7 +136,7 @@ pub(crate) fn plain(name: &str, with_result: bool) -> Option<Function> {
         "duration" => function(&[Text], 1, Gives::Duration),
         "date" => function(&[Text, Text, Text], 1, Gives::Time),
         "first" | "last" => function(&[List], 1, Gives::Item),
-        "get" => function(&[Anything, Anything], 2, Gives::Any),
+        "get" => function(&[Parts, Anything], 2, Gives::Any),
         "take" => function(&[List, Whole], 2, Gives::Same),
         "keys" | "values" | "toPairs" => function(&[Map], 1, Gives::List),
         "fromPairs" => function(&[List], 1, Gives::Any),
@@ -157,6 +159,7 @@ pub(crate) fn refusal(name: &str, takes: Takes, given: &str) -> String {
             format!("invalid argument for {name} (type {given})")
         }
         "first" | "last" => format!("cannot get {name} element from {given}"),
+        "get" => format!("type {given} does not support indexing"),
         "keys" | "values" => format!("cannot get {name} from {given}"),
         // The blank at the end is part of the words people know.
         "sort" if takes == Takes::List => format!("cannot use {given} as argument (type []int) to call sort "),

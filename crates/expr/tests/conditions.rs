@@ -124,6 +124,7 @@ fn types_are_checked_before_anything_runs() {
     for (condition, reason) in cases {
         assert_eq!(judge(&text, condition, ""), Err(reason.to_owned()), "{condition}");
     }
+    assert_eq!(judge(&Value::Nil, "get(result, 'a') == nil", ""), Err(NO_DATA.to_owned()));
     // A mixed list, and values inside JSON, are only looked at when they are reached.
     assert_eq!(judge(&text, "result in [1, 1.5]", ""), Ok(Outcome::Failed));
     assert_eq!(judge(&json(r#"{"a":"x"}"#), "result.a in [1, 2]", ""), Ok(Outcome::Failed));

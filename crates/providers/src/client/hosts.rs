@@ -122,12 +122,16 @@ impl Hosts {
     }
 }
 
-/// IPv4 in the clothes of IPv6 is IPv4.
+/// IPv4 in the clothes of IPv6 (mapped, compatible, or through a NAT64 gateway) is IPv4.
 fn plain(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),
-        four => four,
+    let IpAddr::V6(six) = address else { return address };
+    let [a, b, c, d, e, f, high, low] = six.segments();
+    let is_compatible = [a, b, c, d, e, f] == [0; 6] && (high, low) > (0, 1);
+    let is_translated = (a, b) == (0x64, 0xff9b);
+    if six.to_ipv4_mapped().is_some() || is_compatible || is_translated {
+        return IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
     }
+    address
 }
 
 /// What makes an address one that tenants should not make the controller reach.
@@ -168,6 +172,8 @@ mod tests {
             "169.254.169.254",
             "169.254.1.1",
             "::ffff:169.254.169.254",
+            "::169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
             "fe80::1",
             "fd00:ec2::254",
             "0.0.0.0",

@@ -62,7 +62,7 @@ impl Client {
             Ok(outcome) => outcome,
             Err(_) => Err(TransportError {
                 method: request.method,
-                url: request.url.clone(),
+                url: send::shown(&request.url),
                 reason: format!("no complete answer within {} seconds", request.timeout.as_secs_f64()),
                 is_timeout: true,
             }),

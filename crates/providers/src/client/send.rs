@@ -7,6 +7,7 @@ use hyper_util::rt::TokioIo;
 
 use super::connect::{Connection, Target, connect};
 use super::{MAX_BODY, MAX_REDIRECTS, Settings, TransportError};
+use crate::form::base64;
 use crate::message::{Method, Request, Response};
 
 /// What one exchange brought.
@@ -20,7 +21,7 @@ pub(super) async fn follow(settings: &Settings, request: &Request) -> Result<Res
     for _ in 0..=MAX_REDIRECTS {
         let failed = |reason: String| TransportError {
             method: current.method,
-            url: current.url.clone(),
+            url: shown(&current.url),
             reason,
             is_timeout: false,
         };
@@ -34,10 +35,54 @@ pub(super) async fn follow(settings: &Settings, request: &Request) -> Result<Res
     }
     Err(TransportError {
         method: current.method,
-        url: current.url,
+        url: shown(&current.url),
         reason: format!("stopped after {MAX_REDIRECTS} redirects"),
         is_timeout: false,
     })
+}
+
+/// An address as messages show it: without the password somebody may have written into it.
+pub(super) fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let Some((user, host)) = rest[..end].rsplit_once('@') else { return url.to_owned() };
+    let user = user.split_once(':').map_or_else(|| user.to_owned(), |(name, _)| format!("{name}:***"));
+    format!("{scheme}://{user}@{host}{}", &rest[end..])
+}
+
+/// An address with everything escaped that people write raw into paths and queries.
+fn escaped(url: &str) -> String {
+    let Some(start) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
+    let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    let mut out = url[..end].to_owned();
+    for byte in url[end..].bytes() {
+        if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'`' | b'\\' | b'^' | b'{' | b'|' | b'}') {
+            out.push(byte as char);
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The bytes behind `%XX`.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 fn bad_location(location: &str) -> String {
@@ -84,7 +129,7 @@ fn joined(base: &str, location: &str) -> Option<String> {
 }
 
 async fn exchange(settings: &Settings, request: &Request) -> Result<Exchange, String> {
-    let uri: Uri = match request.url.parse() {
+    let uri: Uri = match escaped(&request.url).parse() {
         Ok(uri) => uri,
         Err(_) if !request.url.contains("://") => return Err("unsupported protocol scheme \"\"".to_owned()),
         Err(error) => return Err(format!("the address cannot be read: {error}")),
@@ -124,6 +169,9 @@ fn outgoing(request: &Request, uri: &Uri, connection: &Connection) -> Result<htt
     }
     if !named("user-agent") {
         builder = builder.header("user-agent", "rollouts-controller");
+    }
+    if let Some((user, _)) = place.rsplit_once('@').filter(|_| !named("authorization")) {
+        builder = builder.header("authorization", format!("Basic {}", base64(&unescaped(user))));
     }
     for (name, value) in &request.headers {
         builder = builder.header(name, value);
@@ -166,6 +214,16 @@ mod tests {
             assert_eq!(joined(base, location).as_deref(), Some(wanted));
         }
         assert_eq!(joined("http://a/", ""), None);
+    }
+
+    #[test]
+    fn addresses_are_escaped_for_the_wire_and_shown_without_passwords() {
+        assert_eq!(escaped("http://h/a b?q=up{x=\"ü\"}"), "http://h/a%20b?q=up%7Bx=%22%C3%BC%22%7D");
+        assert_eq!(escaped("nonsense {"), "nonsense {");
+        assert_eq!(shown("http://u:p@h/x@y"), "http://u:***@h/x@y");
+        assert_eq!(shown("http://u@h?a"), "http://u@h?a");
+        assert_eq!(shown("http://h/u:p@x"), "http://h/u:p@x");
+        assert_eq!(unescaped("a%3Ab%4"), b"a:b%4");
     }
 
     #[test]

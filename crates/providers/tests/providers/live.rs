@@ -83,6 +83,16 @@ async fn every_method_sends_its_body_and_reads_the_answer() {
 }
 
 #[tokio::test]
+async fn a_password_in_the_address_is_sent_and_not_told() {
+    let server = Server::start().await;
+    let web = json!({"web": {"url": format!("http://me:pass%21@{}/json?q=a b{{x}}", server.address)}});
+    assert_eq!(told(&measured(web, "result.ok").await).0, "Successful");
+    assert_eq!(server.seen.all(), ["GET /json?q=a%20b%7Bx%7D | Basic bWU6cGFzcyE= | - | "]);
+    let refused = told(&measured(json!({"web": {"url": "http://me:pass@127.0.0.1:1/"}}), "true").await).2;
+    assert!(refused.starts_with("Get \"http://me:***@127.0.0.1:1/\": "), "{refused}");
+}
+
+#[tokio::test]
 async fn odd_answers_are_values_or_clear_errors() {
     let server = Server::start().await;
     let web = |path: &str| json!({"web": {"url": server.url(path)}});

@@ -12,6 +12,7 @@ mod kayenta;
 mod live;
 mod newrelic_skywalking_wavefront;
 mod prometheus;
+mod round;
 mod server;
 mod tls;
 mod web;
