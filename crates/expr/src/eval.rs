@@ -19,6 +19,9 @@ use crate::error::ExprError;
 use crate::value::Value;
 use crate::{Environment, MAX_DEPTH, MAX_MEMORY, MAX_STEPS};
 
+/// What a new regular expression costs: it may take milliseconds to build.
+const REGEX_STEPS: usize = 20_000;
+
 /// Why evaluation of a part ended without a value.
 enum Stop {
     Error(ExprError),
@@ -40,8 +43,15 @@ fn fail<T>(text: impl Into<String>) -> Result<T, Stop> {
 
 /// Evaluates a tree that has been checked against the same environment.
 pub(crate) fn run(ast: &Ast, environment: &Environment) -> Result<Value, ExprError> {
-    let mut machine =
-        Machine { ast, environment, locals: Vec::new(), scopes: Vec::new(), steps: MAX_STEPS, memory: MAX_MEMORY };
+    let mut machine = Machine {
+        ast,
+        environment,
+        locals: Vec::new(),
+        scopes: Vec::new(),
+        steps: MAX_STEPS,
+        memory: MAX_MEMORY,
+        regexes: BTreeMap::new(),
+    };
     match machine.visit(ast.root) {
         Ok(value) => Ok(value),
         Err(Stop::ChainIsNil) => Ok(Value::Nil),
@@ -73,6 +83,8 @@ struct Machine<'a> {
     scopes: Vec<Scope>,
     steps: usize,
     memory: usize,
+    /// Regular expressions that were used before.
+    regexes: BTreeMap<Arc<str>, Regex>,
 }
 
 impl<'a> Machine<'a> {
@@ -190,13 +202,37 @@ impl<'a> Machine<'a> {
                 let right = self.visit(right)?;
                 self.range(&left, &right)
             }
+            Binary::Matches => {
+                let right = self.visit(right)?;
+                self.matches(word, &left, &right)
+            }
             _ => {
                 let right = self.visit(right)?;
+                // These look at all of both sides.
+                if matches!(operator, Binary::Equal | Binary::NotEqual | Binary::In) {
+                    self.step(weight(&left).saturating_add(weight(&right)))?;
+                }
                 let value = operators::apply(operator, word, &left, &right)?;
                 self.allot(if let Value::Text(text) = &value { text.len() } else { 0 })?;
                 Ok(value)
             }
         }
+    }
+
+    fn matches(&mut self, word: &str, left: &Value, right: &Value) -> Evaluated {
+        // Nil matches nothing; it is what a missing field is.
+        if matches!((left, right), (Value::Nil, _) | (_, Value::Nil)) {
+            return Ok(Value::Bool(false));
+        }
+        let (Value::Text(text), Value::Text(pattern)) = (left, right) else {
+            return fail(format!("invalid operation: {} {word} {}", left.go_type(), right.go_type()));
+        };
+        if !self.regexes.contains_key(pattern) {
+            self.step(REGEX_STEPS)?;
+            self.regexes.insert(Arc::clone(pattern), regex(pattern)?);
+        }
+        self.step(text.len() / 16)?;
+        Ok(Value::Bool(self.regexes.get(pattern).is_some_and(|regex| regex.is_match(text))))
     }
 
     fn unary(&mut self, operator: Unary, word: &str, operand: Id) -> Evaluated {
@@ -245,6 +281,15 @@ fn truth(value: &Value) -> Result<bool, Stop> {
         Value::Bool(value) => Ok(*value),
         Value::Nil => fail("interface conversion: interface {} is nil, not bool"),
         other => fail(format!("interface conversion: interface {{}} is {}, not bool", other.go_type())),
+    }
+}
+
+/// How many values a look at all of it touches.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len() / 64,
+        // Everything that was made here or read as JSON is nested less deeply than this.
+        value => visit_within(value, 1_000).unwrap_or(usize::MAX),
     }
 }
 

@@ -53,6 +53,9 @@ fn what_grows_without_end_is_stopped() {
         "reduce(1..100000, ({a: #acc}), 0)",
         "replace(repeat('a', 100000), 'a', repeat('b', 100000))",
         "uniq(1..1000000)",
+        "let x = 1..100000; all(x, # in x)",
+        "let x = 1..100000; all(1..100000, x == x)",
+        "all(1..100000, 'x' not matches string(#))",
         "'x' matches repeat('(a{1000}){1000}', 10)",
     ] {
         let error = run(text).unwrap_err().to_string();

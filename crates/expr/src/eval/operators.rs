@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Machine, Stop, fail, regex};
+use super::{Machine, Stop, fail};
 use crate::ast::Binary;
 use crate::layout;
 use crate::value::{Moment, Value};
@@ -21,7 +21,7 @@ pub(super) fn apply(operator: Binary, word: &str, left: &Value, right: &Value) -
             compare(left, right).map(|order| Value::Bool(matches!(order, Some(Ordering::Greater | Ordering::Equal))))
         }
         Binary::In => return contains(left, right),
-        Binary::Matches | Binary::Contains | Binary::StartsWith | Binary::EndsWith => {
+        Binary::Contains | Binary::StartsWith | Binary::EndsWith => {
             return on_text(operator, word, left, right);
         }
         Binary::Modulo => return modulo(word, left, right),
@@ -42,18 +42,13 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Option<Ordering>> {
 }
 
 fn on_text(operator: Binary, word: &str, left: &Value, right: &Value) -> Result<Value, Stop> {
-    // Nil matches nothing; it is what a missing field is.
-    if operator == Binary::Matches && matches!((left, right), (Value::Nil, _) | (_, Value::Nil)) {
-        return Ok(Value::Bool(false));
-    }
     let (Value::Text(text), Value::Text(part)) = (left, right) else {
         return fail(format!("invalid operation: {} {word} {}", left.go_type(), right.go_type()));
     };
     Ok(Value::Bool(match operator {
         Binary::Contains => text.contains(&**part),
         Binary::StartsWith => text.starts_with(&**part),
-        Binary::EndsWith => text.ends_with(&**part),
-        _ => regex(part)?.is_match(text),
+        _ => text.ends_with(&**part),
     }))
 }
 
