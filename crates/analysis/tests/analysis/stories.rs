@@ -374,3 +374,37 @@ fn after_a_restart_only_what_was_under_way_is_done_again() {
     assert_eq!(again.result("j").measurements.items().len(), 1);
     assert!(again.told().contains(" 20s start m#3"), "{}", again.told());
 }
+
+#[test]
+fn only_errors_in_a_row_count_against_the_error_limit() {
+    let wanted = metric("m", json!({"interval": "1s", "count": 6, "consecutiveErrorLimit": 1}));
+    let mut story = Story::new(run(json!({"metrics": [wanted]})));
+    story.play(300, |work| if work.number % 2 == 0 { (0, "Error", "once") } else { (0, "Successful", "") });
+    let result = story.result("m");
+    assert_eq!((result.phase.text(), result.count, result.error), ("Successful", Some(6), Some(5)));
+    assert_eq!(result.consecutive_error, None);
+    story.check();
+}
+
+#[test]
+fn results_stand_in_the_order_of_the_spec_whichever_comes_first() {
+    let metrics = json!([
+        metric("a", json!({"initialDelay": "5s"})),
+        metric("b", json!({})),
+        metric("c", json!({"initialDelay": "9s"})),
+    ]);
+    let mut story = Story::new(run(json!({"metrics": metrics})));
+    story.play(30, |_| (0, "Successful", ""));
+    let names: Vec<_> = story.status().metric_results.unwrap().iter().map(|r| r.name.text().to_owned()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+}
+
+#[test]
+fn a_dry_run_that_fails_ends_nothing_that_goes_on() {
+    let metrics = json!([metric("dry", json!({})), metric("m", json!({"interval": "10s", "count": 3}))]);
+    let mut story = Story::new(run(json!({"metrics": metrics, "dryRun": [{"metricName": "^dry$"}]})));
+    story.play(100, |work| if work.name() == "dry" { (0, "Failed", "") } else { (0, "Successful", "") });
+    assert_eq!(story.status().phase.text(), "Successful");
+    assert_eq!(story.result("m").count, Some(3));
+    assert_eq!(story.result("dry").phase.text(), "Failed");
+}
