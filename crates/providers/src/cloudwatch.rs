@@ -9,7 +9,7 @@ use tidegate_api::duration::GoDuration;
 use tidegate_api::wire::{Items, Text};
 use tidegate_expr::Value;
 
-use crate::aws::Signature;
+use crate::aws::{Signature, endpoint};
 use crate::call::Call;
 use crate::form::encoded;
 use crate::go_values::float;
@@ -72,7 +72,7 @@ impl CloudWatch {
     fn request(&self, token: Option<&str>) -> Request {
         let fields = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let body = encoded(fields.chain(token.map(|token| ("NextToken", token))));
-        let mut request = Request::new(Method::Post, format!("https://monitoring.{}.amazonaws.com/", self.region))
+        let mut request = Request::new(Method::Post, endpoint("monitoring", &self.region))
             .header("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
             .body(body);
         request.authorization = Authorization::Aws(Signature {

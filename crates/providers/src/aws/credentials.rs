@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Signature, sign};
+use super::{Signature, endpoint, sign};
 use crate::call::Surroundings;
 use crate::form::encoded;
 use crate::message::{Method, Request, Response};
@@ -95,10 +95,6 @@ pub fn profile_credentials(text: &str, profile: &str) -> Option<AwsCredentials> 
     (!found.access_key_id.is_empty() && !found.secret_access_key.is_empty()).then_some(found)
 }
 
-fn sts(region: &str) -> String {
-    format!("https://sts.{region}.amazonaws.com/")
-}
-
 /// Exchanges the token of a service account for keys (STS, AssumeRoleWithWebIdentity).
 pub fn web_identity_request(region: &str, role_arn: &str, token: &str) -> Request {
     let fields = [
@@ -123,7 +119,7 @@ pub fn role_request(region: &str, role_arn: &str, who: &AwsCredentials, now: Tim
 }
 
 fn form(region: &str, body: String) -> Request {
-    let request = Request::new(Method::Post, sts(region));
+    let request = Request::new(Method::Post, endpoint("sts", region));
     request.header("Content-Type", "application/x-www-form-urlencoded; charset=utf-8").body(body)
 }
 
@@ -187,6 +183,7 @@ mod tests {
     fn sts_is_asked_and_understood() {
         let request = web_identity_request("eu-west-1", "arn:aws:iam::1:role/x", "tok\n");
         assert_eq!(request.url, "https://sts.eu-west-1.amazonaws.com/");
+        assert_eq!(endpoint("sts", "cn-north-1"), "https://sts.cn-north-1.amazonaws.com.cn/");
         assert_eq!(
             String::from_utf8(request.body).unwrap(),
             "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&\

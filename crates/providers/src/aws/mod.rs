@@ -6,6 +6,12 @@ mod sign;
 pub use credentials::{AwsCredentials, Plan, assumed, plan, profile_credentials, role_request, web_identity_request};
 pub use sign::sign;
 
+/// The address of a service in a region.
+pub fn endpoint(service: &str, region: &str) -> String {
+    let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+    format!("https://{service}.{region}.{domain}/")
+}
+
 /// What a signature is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {

@@ -103,7 +103,10 @@ async fn odd_answers_are_values_or_clear_errors() {
     assert_eq!(missing, is("Error", "", "received non 2xx response code: 404"));
     assert_eq!(told(&measured(web("/failing"), "true").await).2, "received non 2xx response code: 500");
     let typed = told(&measured(web("/json"), "result > 5").await);
-    assert_eq!(typed.0, "Error");
+    assert_eq!((typed.0.as_str(), typed.1.as_str()), ("Error", ""));
+    let graphite = json!({"graphite": {"address": server.url("/graphite"), "query": "target=a"}});
+    let kept = told(&measured(graphite, "result > 5").await);
+    assert_eq!((kept.0.as_str(), kept.1.as_str()), ("Error", "[10.000000]"));
     assert!(typed.2.starts_with("could not evaluate successCondition \"result > 5\": invalid operation"), "{typed:?}");
 }
 
@@ -216,4 +219,17 @@ async fn a_plain_proxy_is_asked_with_the_whole_address() {
     let report = measured_by(&client(Hosts::default(), proxies), web, "result.ok").await;
     assert_eq!(told(&report).0, "Successful");
     assert_eq!(server.seen.all(), ["GET http://metrics.example/json | - | - | "]);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_names_and_written_addresses_are_still_held_to_the_rules() {
+    let server = Server::start().await;
+    let proxies = Proxies { http: Some(server.address.to_string()), ..Proxies::default() };
+    let closed = Hosts { allow: vec!["allowed.example".parse().unwrap()], deny: Vec::new() };
+    for (hosts, host) in [(closed, "metrics.example"), (Hosts::default(), "169.254.169.254")] {
+        let web = json!({"web": {"url": format!("http://{host}/json")}});
+        let message = told(&measured_by(&client(hosts, proxies.clone()), web, "true").await).2;
+        assert!(message.contains("allow"), "{message}");
+    }
+    assert!(server.seen.all().is_empty());
 }

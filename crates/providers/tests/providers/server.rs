@@ -78,6 +78,7 @@ async fn answer(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>
     Ok(match path.as_str() {
         "/json" => full(200, r#"{"ok": true, "n": 7}"#),
         "/echo" => full(200, if text.is_empty() { "null".to_owned() } else { text }),
+        "/graphite/render" => full(200, r#"[{"target":"a","datapoints":[[10,1]]}]"#),
         "/plain" => full(200, "OK"),
         "/null" => full(200, "null"),
         "/broken" => full(200, "{\"a\": "),
