@@ -58,6 +58,8 @@ pub mod annotations {
     pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
     /// Beginning of every annotation that is an extension of ours; `docs/extensions.md` lists them.
     pub const EXTENSION_PREFIX: &str = "rollouts.tidegate.dev/";
+    /// On AnalysisRuns: what a metric without data means, as `metric=Success|Failure|Inconclusive|Error`, by commas.
+    pub const NO_DATA: &str = "rollouts.tidegate.dev/no-data";
 }
 
 /// Phases of a Rollout.

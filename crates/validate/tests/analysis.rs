@@ -61,7 +61,7 @@ fn a_run_has_metrics_of_different_names_and_rules_that_match() {
         [
             "metrics[1]: duplicate name 'm'",
             "dryRun[1]: Rule didn't match any metric name(s)",
-            "dryRun[2]: Rule didn't match any metric name(s)",
+            "dryRun[2]: metricName \"(\" is no regular expression",
             "measurementRetention[0]: Rule didn't match any metric name(s)",
         ]
     );

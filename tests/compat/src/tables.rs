@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -10,6 +11,7 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{CanaryStrategy, IstioTrafficRouting, Rollout, RolloutTrafficRouting};
 use tidegate_engine::counts::{self, SetSize, Situation, Weights};
 use tidegate_engine::phase::{self, TemplateSource};
+use tidegate_expr::{Conditions, Value as Measured};
 use tidegate_traffic::istio::{Desired, Edit, Routing, edit_virtual_service};
 
 /// One line of a vector file: fields by name, as raw JSON, because some hashes depend on the very text.
@@ -30,16 +32,19 @@ pub enum Table {
     CanaryReplicas,
     /// A VirtualService and the weight it should have; `after`, `writes` and, if it failed, `error`.
     IstioSetWeight,
+    /// `result`, `successCondition`, `failureCondition`; `phase` and, if it could not be evaluated, `error`.
+    Conditions,
 }
 
 /// Every kind we answer.
-pub(crate) const TABLES: [Table; 6] = [
+pub(crate) const TABLES: [Table; 7] = [
     Table::PodTemplateHash,
     Table::StepHash,
     Table::Validation,
     Table::Phase,
     Table::CanaryReplicas,
     Table::IstioSetWeight,
+    Table::Conditions,
 ];
 
 impl Table {
@@ -52,6 +57,7 @@ impl Table {
             Self::Phase => "phase",
             Self::CanaryReplicas => "canary replicas",
             Self::IstioSetWeight => "Istio weights",
+            Self::Conditions => "conditions",
         }
     }
 
@@ -63,13 +69,14 @@ impl Table {
             Self::Phase => &["phase", "message", "calculated"],
             Self::CanaryReplicas => &["want", "desiredWeight"],
             Self::IstioSetWeight => &["after", "writes"],
+            Self::Conditions => &["phase"],
         }
     }
 
     /// Fields that are part of the answer where the original gives them.
     fn further_answers(self) -> &'static [&'static str] {
         match self {
-            Self::IstioSetWeight => &["error"],
+            Self::IstioSetWeight | Self::Conditions => &["error"],
             _ => &[],
         }
     }
@@ -92,6 +99,7 @@ impl Table {
                 "currentWeights",
             ],
             Self::IstioSetWeight => &["before", "istio", "stableService", "canaryService", "desiredWeight"],
+            Self::Conditions => &["successCondition", "failureCondition", "result"],
         }
     }
 
@@ -146,6 +154,10 @@ impl Table {
             Self::IstioSetWeight => {
                 let weight: SetWeight = parse(&whole(row))?;
                 weight.answer()
+            }
+            Self::Conditions => {
+                let judged: Judged = parse(&whole(row))?;
+                Ok(judged.answer())
             }
         }
     }
@@ -218,6 +230,27 @@ impl SetWeight {
             Ok(Edit::Changed(change)) => json!({"after": change.object["spec"], "writes": 1}),
             Err(error) => json!({"after": self.before, "writes": 0, "error": error.to_string()}),
         })
+    }
+}
+
+/// A row of the table of conditions.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Judged {
+    result: Value,
+    success_condition: String,
+    failure_condition: String,
+}
+
+impl Judged {
+    fn answer(&self) -> Value {
+        let conditions = Conditions { success: &self.success_condition, failure: &self.failure_condition };
+        // A fixed time: no row depends on which, only that it is after 2020.
+        let now = Timestamp::from_second(1_780_000_000).unwrap_or(Timestamp::UNIX_EPOCH);
+        match conditions.judge(&Measured::from_json(&self.result), now) {
+            Ok(outcome) => json!({"phase": format!("{outcome:?}")}),
+            Err(error) => json!({"phase": "Error", "error": error.to_string()}),
+        }
     }
 }
 

@@ -6,4 +6,4 @@ mod run;
 
 pub use arguments::{SubstitutionError, substitute};
 pub use merge::{Given, MergeError, merge};
-pub use run::{check_run, effective_count};
+pub use run::{check_run, effective_count, name_rule};

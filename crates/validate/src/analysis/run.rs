@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use tidegate_api::analysis::{AnalysisRunSpec, Metric};
 use tidegate_api::defaults::CONSECUTIVE_ERROR_LIMIT;
 use tidegate_api::duration::GoDuration;
@@ -40,12 +40,19 @@ pub fn effective_count(metric: &Metric) -> Option<i32> {
     }
 }
 
-/// Rules that name no metric. A rule that is no regular expression matches nothing.
+/// A rule that names metrics: a regular expression searched in the name, or `*` for all. `None` when it is none.
+pub fn name_rule(rule: &str) -> Option<Regex> {
+    RegexBuilder::new(if rule == "*" { ".*" } else { rule }).size_limit(1 << 20).build().ok()
+}
+
+/// Rules that name no metric, and rules that are no regular expression.
 fn unmatched<'a>(field: &str, rules: impl Iterator<Item = &'a str>, names: &BTreeSet<&str>) -> Vec<String> {
-    let matches_none =
-        |rule: &str| Regex::new(rule).map_or(true, |regex| !names.iter().any(|name| regex.is_match(name)));
-    let unmatched = rules.enumerate().filter(|(_, rule)| matches_none(rule));
-    unmatched.map(|(index, _)| format!("{field}[{index}]: Rule didn't match any metric name(s)")).collect()
+    let problem = |(index, rule): (usize, &str)| match name_rule(rule) {
+        Some(regex) if names.iter().any(|name| regex.is_match(name)) => None,
+        Some(_) => Some(format!("{field}[{index}]: Rule didn't match any metric name(s)")),
+        None => Some(format!("{field}[{index}]: metricName {rule:?} is no regular expression")),
+    };
+    rules.enumerate().filter_map(problem).collect()
 }
 
 fn metric_problems(metric: &Metric) -> Vec<String> {
