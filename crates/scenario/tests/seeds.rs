@@ -30,13 +30,13 @@ fn failures(experiment: &Experiment, seeds: std::ops::Range<u64>) -> Vec<String>
 
 #[test]
 fn canaries_and_blue_green_rollouts_end_where_a_quiet_run_ends_whatever_goes_wrong() {
-    let failed = failures(&safety::experiment(), 0..300);
+    let failed = failures(&safety::experiment(), 0..4400);
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
 }
 
 #[test]
 fn rollouts_behind_routes_never_send_requests_to_nothing_whatever_goes_wrong() {
-    let failed = failures(&safety::experiment_with_routes(), 0..150);
+    let failed = failures(&safety::experiment_with_routes(), 0..600);
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
 }
 
