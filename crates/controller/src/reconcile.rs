@@ -12,7 +12,7 @@ use tidegate_api::rollout::Rollout;
 use tidegate_api::values::Time;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
-use tidegate_engine::plan_ahead;
+use tidegate_engine::{Plan, Write, plan_ahead, routing};
 use tidegate_runtime::{Change, Key, Store, Stored, Undecodable};
 use tracing::{debug, info};
 
@@ -123,7 +123,9 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
     if plan.status.is_none() {
         debug!(rollout = name, namespace, "No status changes. Skipping patch");
     }
-    match executor.execute(&sight.seen, &sight.pods, &plan).await? {
+    let carried = executor.execute(&sight.seen, &sight.pods, &plan).await;
+    look_at_what_was_taken(shared, key, rollout, &plan);
+    match carried? {
         Carried::Out => {}
         Carried::ButEvictions => return Ok(Looked::ButEvictions),
         Carried::ButRoutes(problem) => return Ok(Looked::ButRoutes(problem)),
@@ -134,6 +136,22 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
         plan.wake_at.map_or(Next::OnChange, |at| Next::After(executor.clock.until(at)))
     };
     Ok(Looked::Over(next))
+}
+
+/// A Rollout that is deleted while a write is on its way gives its Services and its DestinationRule back before the write
+/// takes them again, and of own writes no watch tells anything new.
+fn look_at_what_was_taken(shared: &Shared, key: &Key, rollout: &Rollout, plan: &Plan) {
+    for action in &plan.actions {
+        match &action.write {
+            Write::SwitchService { name, .. } => shared.services.add(Key::new(key.namespace.clone(), name.clone())),
+            Write::Subsets(_) => {
+                if let Some(rule) = routing::destination_rule(rollout) {
+                    shared.rules.add(Key::new(key.namespace.clone(), rule.name.text()));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Reads an object whose state is not known for sure.

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use tidegate_api::names::phase;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::wire::{Items, Text};
 use tidegate_view::{Objects, RolloutInfo, is_degraded, is_healthy, status_line, watched_line};
 use tokio::time::Instant;
 
@@ -33,25 +35,51 @@ enum End {
 
 pub(crate) async fn run(session: &mut Session<'_, '_>, status: &Status) -> Result<Outcome, Failure> {
     let name = &status.target.name;
-    let mut info = load(session, name).await?;
+    let mut seen = load(session, name).await?;
+    let info = &seen.info;
     if !status.watch && status.wait_for.is_none() {
-        writeln!(session.streams.out, "{}", status_line(&info))?;
-        return if is_degraded(&info) { Err(degraded(&info)) } else { Ok(Outcome::Success) };
+        writeln!(session.streams.out, "{}", status_line(info))?;
+        return if is_degraded(info) { Err(degraded(info)) } else { Ok(Outcome::Success) };
     }
-    let end = follow(session, status, &mut info).await?;
+    let end = follow(session, status, &mut seen).await?;
+    let info = &seen.info;
     match (end, status.wait_for) {
         (End::Signal, _) => Ok(INTERRUPTED),
-        (_, Some(wanted)) => waited(session, &info, wanted),
-        (_, None) if is_degraded(&info) => Err(degraded(&info)),
-        (_, None) if is_healthy(&info) => Ok(Outcome::Success),
+        (End::Time, Some(_)) if seen.is_unanswered => late(session),
+        (_, Some(wanted)) => waited(session, info, wanted),
+        (_, None) if is_degraded(info) => Err(degraded(info)),
+        (_, None) if is_healthy(info) => Ok(Outcome::Success),
         (_, None) => Err(Failure::said("Rollout status watch exceeded timeout")),
     }
 }
 
+/// A Rollout as it was read.
+struct Seen {
+    info: RolloutInfo,
+    /// Whether somebody has asked for something that the controller has not answered: the phase is that of before.
+    is_unanswered: bool,
+}
+
 /// The phase follows from the Rollout alone.
-async fn load(session: &Session<'_, '_>, name: &str) -> Result<RolloutInfo, Failure> {
+async fn load(session: &Session<'_, '_>, name: &str) -> Result<Seen, Failure> {
     let rollout = cluster::rollout_alone(&session.cluster, name).await?;
-    Ok(RolloutInfo::new(&Objects { rollout, ..Objects::default() }))
+    let is_unanswered = is_unanswered(&rollout);
+    Ok(Seen { info: RolloutInfo::new(&Objects { rollout, ..Objects::default() }), is_unanswered })
+}
+
+/// An abort or a retry that is not noted yet, or a pause that was ended while the phase still says so.
+fn is_unanswered(rollout: &Rollout) -> bool {
+    let Some(status) = &rollout.status else { return false };
+    let (is_aborted, is_degraded) = (status.abort == Some(true), status.phase.text() == phase::DEGRADED);
+    let has_changed_sides = match status.aborted_at {
+        None => is_aborted && !is_degraded,
+        Some(_) => !is_aborted && is_degraded,
+    };
+    let is_promoted = status.phase.text() == phase::PAUSED
+        && status.controller_pause == Some(true)
+        && status.pause_conditions.items().is_empty()
+        && rollout.spec.paused != Some(true);
+    has_changed_sides || is_promoted
 }
 
 fn degraded(info: &RolloutInfo) -> Failure {
@@ -59,20 +87,20 @@ fn degraded(info: &RolloutInfo) -> Failure {
 }
 
 /// Prints a line whenever it changes, until there is an end.
-async fn follow(session: &mut Session<'_, '_>, status: &Status, info: &mut RolloutInfo) -> Result<End, Failure> {
+async fn follow(session: &mut Session<'_, '_>, status: &Status, seen: &mut Seen) -> Result<End, Failure> {
     let name = &status.target.name;
     let mut signals = Signals::new()?;
     let end = (!status.timeout.is_zero()).then(|| Instant::now() + status.timeout);
     let triggers = Triggers::new(&session.cluster, vec![(ROLLOUTS, Selection::name(name))]);
     let mut last = String::new();
     loop {
-        let line = watched_line(info);
+        let line = watched_line(&seen.info);
         if line != last {
             writeln!(session.streams.out, "{line}")?;
             session.streams.out.flush()?;
             last = line;
         }
-        if is_over(info, status.wait_for) {
+        if is_over(seen, status.wait_for) {
             return Ok(End::Phase);
         }
         let tick = Instant::now() + TICK;
@@ -83,7 +111,7 @@ async fn follow(session: &mut Session<'_, '_>, status: &Status, info: &mut Rollo
             () = triggers.changed() => {}
             () = tokio::time::sleep_until(tick) => {}
         }
-        *info = tokio::select! {
+        *seen = tokio::select! {
             biased;
             () = signals.end() => return Ok(End::Signal),
             loaded = load(session, name) => loaded?,
@@ -91,10 +119,12 @@ async fn follow(session: &mut Session<'_, '_>, status: &Status, info: &mut Rollo
     }
 }
 
-fn is_over(info: &RolloutInfo, wait_for: Option<WaitFor>) -> bool {
+fn is_over(seen: &Seen, wait_for: Option<WaitFor>) -> bool {
+    let info = &seen.info;
     let ends = is_healthy(info) || is_degraded(info);
     match wait_for {
         None => ends,
+        Some(_) if seen.is_unanswered => false,
         // Without a person it would wait forever; a pause with an end goes by.
         Some(WaitFor::Healthy) => ends || needs_a_person(info),
         Some(WaitFor::Paused) => is_degraded(info) || is_paused(info),
@@ -127,6 +157,36 @@ fn waited(session: &mut Session<'_, '_>, info: &RolloutInfo, wanted: WaitFor) ->
         writeln!(session.streams.err, "Error: the rollout waits for {}", info.waiting_for.join(", "))?;
         return Ok(NEEDS_A_PERSON);
     }
+    late(session)
+}
+
+fn late(session: &mut Session<'_, '_>) -> Result<Outcome, Failure> {
     writeln!(session.streams.err, "Error: Rollout status watch exceeded timeout")?;
     Ok(LATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::read_object;
+
+    fn unanswered(status: Value) -> bool {
+        let rollout = json!({"spec": {"strategy": {"canary": {}}}, "status": status});
+        is_unanswered(&read_object(&rollout.to_string(), "rollout").unwrap())
+    }
+
+    #[test]
+    fn a_wait_right_after_a_command_waits_for_the_answer_of_the_controller() {
+        let pause = json!([{"reason": "CanaryPauseStep", "startTime": "2026-01-01T00:00:00Z"}]);
+        let at = "2026-01-01T00:00:00Z";
+        assert!(unanswered(json!({"phase": "Paused", "pauseConditions": pause, "abort": true})), "aborted");
+        assert!(!unanswered(json!({"phase": "Degraded", "abort": true, "abortedAt": at})));
+        assert!(unanswered(json!({"phase": "Degraded", "abort": false, "abortedAt": at})), "retried");
+        assert!(unanswered(json!({"phase": "Paused", "controllerPause": true})), "promoted");
+        assert!(!unanswered(json!({"phase": "Paused", "controllerPause": true, "pauseConditions": pause})));
+        assert!(!unanswered(json!({"phase": "Degraded", "abort": true})), "an older controller has no time of it");
+        assert!(!unanswered(json!({"phase": "Healthy"})));
+    }
 }
