@@ -1,5 +1,6 @@
 //! People change, take and delete what belongs to a Rollout.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -216,4 +217,37 @@ async fn a_set_that_somebody_changes_while_a_plan_is_carried_out_is_looked_at_ag
     let updates = written.iter().filter(|(method, path)| method == "PUT" && path.ends_with(second.as_str())).count();
     assert_eq!(updates, 2, "the first attempt is refused: {written:?}");
     assert_eq!(world.sizes("shop").await, [8, 8]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_switched_while_its_rollout_is_deleted_is_given_back() {
+    // Given an update whose switch of the preview is on its way for long.
+    let world = World::new().await;
+    for name in ["active", "preview"] {
+        world.create(service(name)).await;
+    }
+    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
+    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
+    world.pass(30).await;
+    let is_first = AtomicBool::new(true);
+    world.hinder(move |call| {
+        let is_switch = call.verb == Verb::Patch && call.resource == "services" && call.name == "preview";
+        let is_slow = is_switch && is_first.swap(false, Ordering::Relaxed);
+        if is_slow { Before::Delay(Duration::from_secs(5)) } else { Before::Pass }
+    });
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(2).await;
+    // When the Rollout is deleted meanwhile, and gives its Services back before the switch arrives.
+    world.delete("Rollout", "shop").await;
+    world.pass(1).await;
+    assert_eq!(world.get("Service", "preview").await["spec"]["selector"][HASH], Value::Null);
+    world.pass(60).await;
+    // Then they are given back once more.
+    for name in ["active", "preview"] {
+        let service = world.get("Service", name).await;
+        assert_eq!(service["spec"]["selector"][HASH], Value::Null, "{service}");
+    }
+    let switches =
+        world.written().iter().filter(|(method, path)| method == "PATCH" && path.ends_with("/preview")).count();
+    assert!(switches >= 4, "the first switch, the slow one, and giving back twice: {switches}");
 }
