@@ -24,7 +24,7 @@ pub(super) fn template(text: &str) -> Result<Vec<Piece>, PathError> {
         if start > 0 {
             push(&mut open, Piece::Text(rest[..start].to_owned()));
         }
-        let end = action_end(&rest[start + 1..])?;
+        let end = closing(&rest[start + 1..], '}', "unclosed action")?;
         let action = rest[start + 1..start + 1 + end].trim();
         rest = &rest[start + end + 2..];
         if let Some(path) = action.strip_prefix("range ") {
@@ -54,8 +54,8 @@ fn push(open: &mut [(Vec<Move>, Vec<Piece>)], piece: Piece) {
     }
 }
 
-/// Where the closing brace is; quotes hide braces.
-fn action_end(text: &str) -> Result<usize, PathError> {
+/// Where the closing sign is, or that there is none; quotes hide it.
+fn closing(text: &str, sign: char, problem: &str) -> Result<usize, PathError> {
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -64,11 +64,11 @@ fn action_end(text: &str) -> Result<usize, PathError> {
             (_, '\\') => escaped = true,
             (Some(open), c) if c == open => quote = None,
             (None, '\'' | '"') => quote = Some(c),
-            (None, '}') => return Ok(at),
+            (None, c) if c == sign => return Ok(at),
             _ => {}
         }
     }
-    error("unclosed action")
+    error(problem)
 }
 
 /// The moves of a path, without braces.
@@ -165,7 +165,7 @@ fn bracket<'a>(text: &'a str, moves: &mut Vec<Move>, depth: usize) -> Result<&'a
     if text.starts_with("[?(") {
         return filter(text, moves, depth);
     }
-    let end = bracket_end(text)?;
+    let end = closing(text, ']', "unterminated array")?;
     let inside = text[1..end].trim();
     let parts: Vec<&str> = split(inside, ',');
     if parts.len() > 1 {
@@ -197,22 +197,6 @@ fn one_selector(text: &str) -> Result<Move, PathError> {
         [from, to, step] => Ok(Move::Slice(number(from)?, number(to)?, number(step)?)),
         _ => error(format!("invalid array index {text}")),
     }
-}
-
-fn bracket_end(text: &str) -> Result<usize, PathError> {
-    let mut quote = None;
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (_, '\\') => escaped = true,
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, ']') => return Ok(at),
-            _ => {}
-        }
-    }
-    error("unterminated array")
 }
 
 /// Splits at a sign that is not in quotes.
