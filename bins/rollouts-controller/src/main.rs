@@ -10,6 +10,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what is said before there is a log")]
 
+mod client;
 mod connect;
 mod flags;
 mod identity;
