@@ -5,6 +5,7 @@ mod client;
 mod connect;
 mod error;
 mod loading;
+mod observed;
 mod request;
 mod watch;
 
@@ -15,5 +16,6 @@ pub(crate) use address::{
 pub(crate) use connect::connect;
 pub(crate) use error::ApiError;
 pub(crate) use loading::{Loaded, experiment, rollout, rollout_alone};
+pub(crate) use observed::observe;
 pub(crate) use request::{Cluster, Form, List, read_object};
 pub(crate) use watch::{Changes, watch};
