@@ -13,6 +13,7 @@ mod age;
 mod analysis;
 mod experiment;
 mod forecast;
+mod forecast_analysis;
 mod forecast_routes;
 mod icon;
 mod images;
@@ -34,7 +35,8 @@ mod why_chain;
 
 pub use age::human;
 pub use forecast::{Forecast, ForecastRow, forecast, forecast_text};
-pub use forecast_routes::{forecast_routes, named_virtual_services};
+pub use forecast_analysis::harmless_metrics;
+pub use forecast_routes::forecast_routes;
 pub use info::{
     AnalysisRunInfo, ContainerInfo, ExperimentInfo, JobInfo, MeasurementInfo, Meta, MetricInfo, PodInfo,
     ReplicaSetInfo, RolloutInfo, SpecAndStatus,

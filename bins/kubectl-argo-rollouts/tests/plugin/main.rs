@@ -4,6 +4,7 @@
 
 mod changing;
 mod making;
+mod planning;
 mod refused;
 mod showing;
 mod terminal;

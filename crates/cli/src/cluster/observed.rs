@@ -52,7 +52,7 @@ fn owned(metadata: &tidegate_api::ObjectMeta, uid: &str) -> bool {
 }
 
 /// Services, templates and VirtualServices that a Rollout names.
-pub(crate) async fn found(cluster: &Cluster, rollout: &Rollout) -> Result<Found, ApiError> {
+async fn found(cluster: &Cluster, rollout: &Rollout) -> Result<Found, ApiError> {
     let mut services: BTreeMap<String, Lookup<Service>> = BTreeMap::new();
     for role in service_roles(rollout) {
         if !services.contains_key(role.name) {
@@ -70,8 +70,13 @@ pub(crate) async fn found(cluster: &Cluster, rollout: &Rollout) -> Result<Found,
     Ok(found)
 }
 
+/// All that a Rollout names, its DestinationRule too.
+pub(crate) async fn named(cluster: &Cluster, rollout: &Rollout) -> Result<(Found, Option<Lookup<Value>>), ApiError> {
+    Ok((found(cluster, rollout).await?, destination_rule(cluster, rollout).await?))
+}
+
 /// The DestinationRule that a Rollout names.
-pub(crate) async fn destination_rule(cluster: &Cluster, rollout: &Rollout) -> Result<Option<Lookup<Value>>, ApiError> {
+async fn destination_rule(cluster: &Cluster, rollout: &Rollout) -> Result<Option<Lookup<Value>>, ApiError> {
     match routing::destination_rule(rollout) {
         Some(rule) => Ok(Some(istio(cluster, DESTINATION_RULES, &cluster.namespace, rule.name.text()).await?)),
         None => Ok(None),
@@ -155,7 +160,7 @@ fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
 }
 
 /// The workload that lends its template.
-async fn workload(cluster: &Cluster, rollout: &Rollout) -> Result<SeenWorkload, ApiError> {
+pub(crate) async fn workload(cluster: &Cluster, rollout: &Rollout) -> Result<SeenWorkload, ApiError> {
     let Some(reference) = &rollout.spec.workload_ref else { return Ok(SeenWorkload::None) };
     let (kind, name) = (reference.kind.text(), reference.name.text());
     let (resource, pointer) = match kind {
