@@ -165,6 +165,10 @@ fn answers_that_make_no_sense_are_told() {
     let output = world.run(&["get", "rollout", "x"]);
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.starts_with("Error: rollout \"x\" cannot be read: "), "{err}");
+    assert!(
+        err.contains("\nHint: it is not in the form this plugin knows: the controller or its CRDs may be newer"),
+        "{err}"
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 

@@ -15,7 +15,7 @@ pub(crate) use address::{
 };
 pub(crate) use connect::connect;
 pub(crate) use error::ApiError;
-pub(crate) use loading::{Loaded, experiment, rollout, rollout_alone};
+pub(crate) use loading::{Loaded, experiment, newer, rollout, rollout_alone};
 pub(crate) use observed::{named, observe, workload};
 pub(crate) use request::{Cluster, Form, List, read_object};
 pub(crate) use watch::{Changes, watch};

@@ -68,6 +68,7 @@ pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Re
     let Some(name) = &plan.name else { return Err(Failure::Usage) };
     let mut object: Value = session.cluster.get(ROLLOUTS, name).await?;
     let rollout: Rollout = read_object(&object.to_string(), &format!("rollout {name:?}"))?;
+    session.tell_if_newer(&rollout)?;
     let workload = workload(session, &rollout, plan).await?;
     let rollout = match (&plan.image, &workload) {
         (Some(image), None) => {

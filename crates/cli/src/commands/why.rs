@@ -13,6 +13,7 @@ use crate::failure::Failure;
 
 pub(crate) async fn run(session: &mut Session<'_, '_>, asked: &Why) -> Result<Outcome, Failure> {
     let loaded = cluster::rollout(&session.cluster, &asked.target.name).await?;
+    session.tell_if_newer(&loaded.objects.rollout)?;
     let verdict = verdict(session, &loaded).await?;
     let objects = loaded.objects;
     let info = RolloutInfo::new(&objects);
