@@ -4,6 +4,7 @@
 
 mod asking;
 mod changing;
+mod completing;
 mod making;
 mod planning;
 mod refused;

@@ -201,60 +201,6 @@ fn one_rollout_that_cannot_be_read_does_not_hide_the_others() {
 }
 
 #[test]
-fn shells_are_offered_commands_flags_and_names() {
-    let world = World::new();
-    world.rollout(&canary("shop", steps(), json!({})));
-    world.rollout(&canary("web", steps(), json!({})));
-    let no_files = "Completion ended with directive: ShellCompDirectiveNoFileComp\n";
-    world.says(&["__complete", "promote", ""], 0, "shop\nweb\n:4\n", no_files);
-    world.says(&["__complete", "-n", "default", "get", "ro", "s"], 0, "shop\n:4\n", no_files);
-    world.says(&["__complete", "promote", "shop", ""], 0, ":4\n", no_files);
-    world.says(&["__completeNoDesc", "retry", ""], 0, "rollout\nexperiment\n:4\n", no_files);
-    world.says(&["__completeNoDesc", "promote", "--fu"], 0, "--full\n:4\n", no_files);
-    world.says(&["__completeNoDesc", "get", "rollout", "x", "-o", ""], 0, "json\nyaml\nname\nwide\n:4\n", no_files);
-    let output = world.run(&["__complete", "ab"]);
-    let abort = "abort\tStop an update and go back to the stable version\n:4\n";
-    assert_eq!(String::from_utf8_lossy(&output.stdout), abort);
-    let failed = "Completion ended with directive: ShellCompDirectiveError\n";
-    world.says(&["__complete", "--server", "http://127.0.0.1:1", "abort", ""], 0, ":1\n", failed);
-}
-
-#[test]
-fn completion_scripts_are_printed_for_four_shells() {
-    let world = World::new();
-    for shell in ["bash", "zsh", "fish", "powershell"] {
-        let output = world.run(&["completion", shell]);
-        assert_eq!(output.status.code(), Some(0));
-        assert!(String::from_utf8_lossy(&output.stdout).contains("__complete"), "{shell}");
-    }
-    world.says(&["completion"], 1, "", "Error: accepts 1 arg(s), received 0\n");
-    world.says(&["completion", "a", "b"], 1, "", "Error: accepts 1 arg(s), received 2\n");
-    world.says(
-        &["completion", "tcsh"],
-        1,
-        "",
-        "Error: invalid argument \"tcsh\" for \"kubectl-argo-rollouts completion\"\n",
-    );
-    assert_eq!(world.asked(), []);
-}
-
-#[test]
-fn bash_completes_with_the_script() {
-    let world = World::new();
-    world.rollout(&canary("shop", steps(), json!({})));
-    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-argo-rollouts"));
-    let script = "source <(kubectl-argo-rollouts completion bash); COMP_WORDS=(kubectl-argo-rollouts promote s); COMP_CWORD=2; \
-                  __kubectl_argo_rollouts_complete; echo \"${COMPREPLY[@]}\"";
-    let output = std::process::Command::new("bash")
-        .args(["-c", script])
-        .env("PATH", format!("{}:/usr/bin:/bin", program.parent().unwrap().display()))
-        .env("KUBECONFIG", world.kubeconfig())
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "shop\n", "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
 fn why_names_the_cause_and_the_command_that_helps() {
     let world = World::new();
     load(&world, &samples().join("canary-degraded"));
