@@ -69,7 +69,7 @@ async fn load(session: &Session<'_, '_>, name: &str) -> Result<Seen, Failure> {
     Ok(Seen { info: RolloutInfo::new(&Objects { rollout, ..Objects::default() }), is_unanswered, unseen })
 }
 
-/// An abort or a retry that is not noted yet, or a pause that was ended while the phase still says so.
+/// An abort or a retry that is not noted yet, or a pause that was ended, or all of them, while the phase still says so.
 fn is_unanswered(rollout: &Rollout) -> bool {
     let Some(status) = &rollout.status else { return false };
     let (is_aborted, is_degraded) = (status.abort == Some(true), status.phase.text() == phase::DEGRADED);
@@ -77,10 +77,9 @@ fn is_unanswered(rollout: &Rollout) -> bool {
         None => is_aborted && !is_degraded,
         Some(_) => !is_aborted && is_degraded,
     };
-    let is_promoted = status.phase.text() == phase::PAUSED
-        && status.controller_pause == Some(true)
-        && status.pause_conditions.items().is_empty()
-        && rollout.spec.paused != Some(true);
+    let is_paused = status.phase.text() == phase::PAUSED && rollout.spec.paused != Some(true);
+    let has_no_pause = status.controller_pause == Some(true) && status.pause_conditions.items().is_empty();
+    let is_promoted = is_paused && (has_no_pause || status.promote_full == Some(true));
     has_changed_sides || is_promoted
 }
 
@@ -210,6 +209,10 @@ mod tests {
         assert!(unanswered(json!({"phase": "Degraded", "abort": false, "abortedAt": at})), "retried");
         assert!(unanswered(json!({"phase": "Paused", "controllerPause": true})), "promoted");
         assert!(!unanswered(json!({"phase": "Paused", "controllerPause": true, "pauseConditions": pause})));
+        assert!(
+            unanswered(json!({"phase": "Paused", "pauseConditions": pause, "promoteFull": true})),
+            "promoted to the end"
+        );
         assert!(!unanswered(json!({"phase": "Degraded", "abort": true})), "an older controller has no time of it");
         assert!(!unanswered(json!({"phase": "Healthy"})));
     }
