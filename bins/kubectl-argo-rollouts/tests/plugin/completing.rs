@@ -102,3 +102,13 @@ fn zsh_and_fish_complete_with_their_scripts_wherever_they_are_installed() {
         assert_eq!((count('{'), count('(')), (count('}'), count(')')), "{shell}");
     }
 }
+
+#[test]
+fn kubectl_is_answered_under_the_name_it_asks_for() {
+    let world = World::new();
+    world.rollout(&canary("shop", steps(), json!({})));
+    let link = world.kubeconfig().with_file_name("kubectl_complete-argo-rollouts");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kubectl-argo-rollouts"), &link).unwrap();
+    let output = Command::new(link).args(["promote", "s"]).env_clear().env("KUBECONFIG", world.kubeconfig()).output();
+    assert_eq!(String::from_utf8_lossy(&output.unwrap().stdout), "shop\n:4\n");
+}

@@ -5,6 +5,7 @@
 mod asking;
 mod changing;
 mod completing;
+mod corners;
 mod making;
 mod planning;
 mod refused;
