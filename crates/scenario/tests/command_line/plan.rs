@@ -86,7 +86,9 @@ struct Step {
     at: Duration,
 }
 
+/// The steps of a blue-green update have no index.
 const SWITCH: i64 = -1;
+const PAUSE: i64 = -2;
 
 impl Seen {
     /// Sizes of the new and of the stable set.
@@ -116,7 +118,10 @@ impl Seen {
                 let passed = index(old).filter(|before| index(&change.new) == Some(before + 1));
                 let active = "/status/blueGreen/activeSelector";
                 let is_switched = old.pointer(active) != change.new.pointer(active);
-                let Some(step) = passed.or(is_switched.then_some(SWITCH)) else { return };
+                let is_blue_green = !change.new["spec"]["strategy"]["blueGreen"].is_null();
+                let is_paused = is_blue_green && change.new["status"]["phase"] == "Paused";
+                let unnumbered = is_switched.then_some(SWITCH).or(is_paused.then_some(PAUSE));
+                let Some(step) = passed.or(unnumbered) else { return };
                 let weight = change.new["status"]["canary"]["weights"]["canary"]["weight"].as_i64();
                 let peak = self.peak;
                 self.steps.insert(step, Step { weight, canary, stable, peak, at: change.at - self.began });
@@ -267,10 +272,16 @@ fn compare(manifest: &Manifest, plan: &Value, seen: &Seen) -> usize {
     let rows = plan["steps"].as_array().unwrap();
     let canary = &manifest.rollout()["spec"]["strategy"]["canary"];
     if canary.is_null() {
-        let row = rows.iter().find(|row| row["action"] == "switch").unwrap();
-        let step = &seen.steps[&SWITCH];
-        assert_eq!((&row["canary"], &row["stable"]), (&json!(step.canary), &json!(step.stable)), "{}", manifest.name);
-        assert_eq!(row["peak"], step.peak, "{}", manifest.name);
+        for (action, index) in [("pause", PAUSE), ("switch", SWITCH)] {
+            let row = rows.iter().find(|row| row["action"] == action);
+            let (Some(row), Some(step)) = (row, seen.steps.get(&index)) else {
+                assert!(row.is_none() && !seen.steps.contains_key(&index), "{}: {action}", manifest.name);
+                continue;
+            };
+            let place = format!("{}, {action}: {row} {step:?}", manifest.name);
+            assert_eq!((&row["canary"], &row["stable"]), (&json!(step.canary), &json!(step.stable)), "{place}");
+            assert_eq!(row["peak"], step.peak, "{place}");
+        }
         return 1;
     }
     // Old pods go a few seconds after their traffic; by the end of a pause they are gone.
