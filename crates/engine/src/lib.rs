@@ -62,6 +62,7 @@ mod waiting;
 mod workload;
 
 pub use ahead::plan_ahead;
+pub use canary::managed_routes_at;
 pub use collision::{after_collision, after_failed_create, is_as_good};
 pub use new_set::owner_reference;
 pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};

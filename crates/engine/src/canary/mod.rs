@@ -6,6 +6,8 @@ mod sizes;
 mod status;
 mod traffic;
 
+pub use traffic::managed_routes_at;
+
 use tidegate_api::names::pause_reason;
 use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::values::Time;

@@ -205,27 +205,7 @@ impl<'a> Pass<'a> {
         if revision.and_then(|text| text.parse::<i64>().ok()).is_none_or(|revision| revision <= 1) {
             return None;
         }
-        let all = canary.steps.items();
-        let reached = steps::current(canary, self.old.current_step_index).map_or(all.len(), |(index, _)| index + 1);
-        let mut routes = BTreeMap::new();
-        for step in &all[..reached] {
-            match steps::kind(step) {
-                StepKind::SetHeaderRoute(route) if route.matches.items().is_empty() => {
-                    routes.remove(route.name.text());
-                }
-                StepKind::SetHeaderRoute(route) => {
-                    routes.insert(route.name.text().to_owned(), ManagedRoute::Header(route.clone()));
-                }
-                StepKind::SetMirrorRoute(route) if route.matches.items().is_empty() => {
-                    routes.remove(route.name.text());
-                }
-                StepKind::SetMirrorRoute(route) => {
-                    routes.insert(route.name.text().to_owned(), ManagedRoute::Mirror(route.clone()));
-                }
-                _ => {}
-            }
-        }
-        Some(routes)
+        Some(managed_routes_at(canary, self.old.current_step_index))
     }
 
     /// Notes the weights as they are or will be when this plan is carried out.
@@ -258,6 +238,31 @@ impl<'a> Pass<'a> {
         }
         self.weights = Some(weights);
     }
+}
+
+/// Header and mirror routes as the steps up to and with this one leave them, by name.
+pub fn managed_routes_at(canary: &CanaryStrategy, index: Option<i32>) -> BTreeMap<String, ManagedRoute> {
+    let all = canary.steps.items();
+    let reached = steps::current(canary, index).map_or(all.len(), |(index, _)| index + 1);
+    let mut routes = BTreeMap::new();
+    for step in &all[..reached] {
+        match steps::kind(step) {
+            StepKind::SetHeaderRoute(route) if route.matches.items().is_empty() => {
+                routes.remove(route.name.text());
+            }
+            StepKind::SetHeaderRoute(route) => {
+                routes.insert(route.name.text().to_owned(), ManagedRoute::Header(route.clone()));
+            }
+            StepKind::SetMirrorRoute(route) if route.matches.items().is_empty() => {
+                routes.remove(route.name.text());
+            }
+            StepKind::SetMirrorRoute(route) => {
+                routes.insert(route.name.text().to_owned(), ManagedRoute::Mirror(route.clone()));
+            }
+            _ => {}
+        }
+    }
+    routes
 }
 
 /// What changed, in words; none when only hashes did.
