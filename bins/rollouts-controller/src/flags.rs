@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Parser};
 use tidegate_api::duration::GoDuration;
 
-/// Reconciles Rollouts.
+/// Reconciles Rollouts and AnalysisRuns.
 #[derive(Debug, Parser)]
 #[command(name = "rollouts-controller", disable_version_flag = true)]
 pub(crate) struct Flags {
@@ -42,6 +42,9 @@ pub(crate) struct Flags {
     /// Rollouts that are worked on at once
     #[arg(long, default_value_t = 10)]
     pub rollout_threads: usize,
+    /// AnalysisRuns worked on at once; measurements are not counted, nobody waits for them
+    #[arg(long, default_value_t = 30)]
+    pub analysis_threads: usize,
     /// Print the version and exit
     #[arg(long)]
     pub version: bool,
@@ -57,7 +60,7 @@ pub(crate) struct Flags {
     /// How often the lease is looked at
     #[arg(long, default_value = "2s", value_parser = duration)]
     pub leader_election_retry_period: Duration,
-    /// Run only some controllers; `analysis` is the one known value and does not exist yet, so it is refused
+    /// Run only some controllers; `analysis`, which runs AnalysisRuns, is the one known value
     #[arg(long, value_delimiter = ',')]
     pub controllers: Vec<String>,
     /// Version of networking.istio.io; without it the newest served, should v1alpha3 not be
@@ -143,9 +146,6 @@ pub(crate) struct LaterFlags {
     /// Experiments worked on at once; Experiments are not run yet
     #[arg(long, default_value_t = 10)]
     experiment_threads: usize,
-    /// AnalysisRuns worked on at once; AnalysisRuns are not run yet
-    #[arg(long, default_value_t = 30)]
-    analysis_threads: usize,
     /// Services worked on at once; they are cheap, one worker does them all
     #[arg(long, default_value_t = 10)]
     service_threads: usize,

@@ -3,13 +3,15 @@
 //! ```text
 //!   flags.rs      what may be asked for          connect.rs    the way to the cluster
 //!   identity.rs   who and where we are           process.rs    start, lead, run, stop
-//!   pages.rs      health, figures, a look inside
+//!   pages.rs      health, figures, a look inside analysis.rs   what providers and Jobs may use
 //! ```
 //!
 //! This program must never decide about a Rollout, and it must never go on without the lease.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what is said before there is a log")]
 
+mod analysis;
+mod client;
 mod connect;
 mod flags;
 mod identity;

@@ -19,6 +19,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
+use crate::analysis;
 use crate::connect::{self, ConnectError};
 use crate::flags::Flags;
 use crate::identity::{self, NoRandomness};
@@ -38,8 +39,8 @@ pub(crate) enum StartError {
     Level(String),
     #[error("unsupported controller: {0}")]
     Controller(String),
-    #[error("--controllers analysis: this build runs no AnalysisRuns yet")]
-    NoAnalysis,
+    #[error("{0}")]
+    Analysis(String),
     #[error(
         "--leader-election-lease-duration must be longer than --leader-election-renew-deadline, and that longer than --leader-election-retry-period"
     )]
@@ -63,6 +64,7 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let config = connect::configuration(&flags.cluster).await?;
     let identity = identity::of_this_process()?;
     let namespace = identity::namespace();
+    let own_namespace = namespace.clone();
     info!(
         version = tidegate_build_info::version(),
         namespace,
@@ -81,6 +83,7 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let manners = Manners { fence: Some(leadership.clone()), ..manners };
     let client = connect::client(&config, &manners)?;
     let mut options = options(&flags, &config);
+    options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
     // The same manners towards a primary cluster of Istio: its own rate, the same fence.
     options.connect = Arc::new(move |config| {
         let client = connect::client(&config, &manners).map_err(|error| error.to_string());
@@ -132,9 +135,6 @@ fn check(flags: &Flags) -> Result<(), StartError> {
     if let Some(unknown) = flags.controllers.iter().find(|name| *name != "analysis") {
         return Err(StartError::Controller(unknown.clone()));
     }
-    if !flags.controllers.is_empty() {
-        return Err(StartError::NoAnalysis);
-    }
     let timing = timing(flags);
     let is_sound = timing.duration > timing.renew_deadline
         && timing.renew_deadline > timing.retry_period
@@ -173,6 +173,7 @@ fn options(flags: &Flags, config: &Config) -> Options {
         resync: if flags.rollout_resync == 0 { NEVER } else { Duration::from_secs(flags.rollout_resync) },
         // The default is a wish; another version is an order.
         istio_api_version: Some(flags.istio_api_version.clone()).filter(|version| version != "v1alpha3"),
+        only_analysis: !flags.controllers.is_empty(),
         ..Options::default()
     }
 }

@@ -19,10 +19,9 @@ fn refused(arguments: &[&str]) -> String {
 
 #[test]
 fn what_cannot_work_is_refused_with_one_line_that_names_the_flag() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["--loglevel=loud"], "Error: --loglevel loud: not a valid level; use debug, info, warn or error\n"),
         (&["--controllers=other"], "Error: unsupported controller: other\n"),
-        (&["--controllers=analysis"], "Error: --controllers analysis: this build runs no AnalysisRuns yet\n"),
         (&["--kubeconfig=/no/such/file"], "Error: kubeconfig /no/such/file: "),
         (&["--proxy-url=http://x"], "Error: --proxy-url is not supported by this build\n"),
         (&["--leader-election-renew-deadline=20s"], "Error: --leader-election-lease-duration must be longer than "),

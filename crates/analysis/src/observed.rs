@@ -1,6 +1,6 @@
 //! What a step looks at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -17,6 +17,8 @@ pub struct Observed<'a> {
     pub reports: &'a [Report],
     /// Calls to providers that have not reported, by metric.
     pub under_way: &'a BTreeMap<String, UnderWay>,
+    /// Metrics whose measurement in flight has news: it is looked after now, whatever time it is due.
+    pub nudged: &'a BTreeSet<String>,
     /// The time.
     pub now: Timestamp,
 }

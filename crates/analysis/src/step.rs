@@ -256,12 +256,18 @@ impl<'a> Life<'a> {
                 continue;
             }
             match schedule::next(metric, &self.status, self.is_ending(), self.observed.now) {
-                Some(next) if next.at <= self.observed.now => due.push((index, next.task)),
+                Some(next) if next.at <= self.observed.now || self.has_news(metric, next.task) => {
+                    due.push((index, next.task));
+                }
                 Some(next) => wake(&mut self.step, next.at),
                 None => {}
             }
         }
         due
+    }
+
+    fn has_news(&self, metric: &Metric, task: Task) -> bool {
+        task == Task::Resume && self.observed.nudged.contains(metric.name.text())
     }
 
     fn prepare(&mut self, due: Vec<(usize, Task)>) {

@@ -37,6 +37,8 @@ pub(crate) struct Cache {
     pub experiments: Store<Experiment>,
     pub templates: Store<AnalysisTemplate>,
     pub cluster_templates: Store<ClusterAnalysisTemplate>,
+    /// Nothing but AnalysisRuns is watched.
+    only_runs: bool,
 }
 
 /// The controller of an object.
@@ -106,8 +108,9 @@ fn destination_rule_keys(rollout: &Rollout) -> Vec<String> {
 }
 
 impl Cache {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(only_runs: bool) -> Self {
         Self {
+            only_runs,
             rollouts: Store::new(&[
                 Index { name: BY_SERVICE, of: service_keys },
                 Index { name: BY_TEMPLATE, of: template_keys },
@@ -138,7 +141,8 @@ impl Cache {
             ("analysistemplates", self.templates.is_synced()),
             ("clusteranalysistemplates", self.cluster_templates.is_synced() || !with_cluster_templates),
         ];
-        all.into_iter().filter(|(_, is_synced)| !is_synced).map(|(kind, _)| kind).collect()
+        let is_needed = |kind: &str| !self.only_runs || kind == "analysisruns";
+        all.into_iter().filter(|(kind, is_synced)| !is_synced && is_needed(kind)).map(|(kind, _)| kind).collect()
     }
 
     /// Has everything listed again, so that nothing is missing that was written before now.
@@ -153,6 +157,9 @@ impl Cache {
     }
 
     pub(crate) async fn wait_until_synced(&self, with_cluster_templates: bool) {
+        if self.only_runs {
+            return self.analysis_runs.wait_until_synced().await;
+        }
         self.rollouts.wait_until_synced().await;
         self.replica_sets.wait_until_synced().await;
         self.services.wait_until_synced().await;

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{error, info};
 
+use crate::analysis_runs::{self, Analysis, Call, Runs};
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
@@ -52,8 +53,13 @@ pub struct Options {
     pub connect: Connect,
     /// Routers that can be driven.
     pub drives: BTreeSet<Router>,
-    /// Nobody runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for one are held.
+    /// Nobody else runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for what we do not run either
+    /// are held.
     pub lacks_analysis: bool,
+    /// How AnalysisRuns are run; not at all when absent.
+    pub analysis: Option<Analysis>,
+    /// Only AnalysisRuns are worked on.
+    pub only_analysis: bool,
     /// Who is told from what every plan is made; nobody in real life.
     pub witness: Option<Witness>,
 }
@@ -69,6 +75,8 @@ impl Default for Options {
             connect: istio::plainly(),
             drives: BTreeSet::from([Router::Istio]),
             lacks_analysis: true,
+            analysis: None,
+            only_analysis: false,
             witness: None,
         }
     }
@@ -83,6 +91,7 @@ pub(crate) struct Shared {
     /// DestinationRules to be given back, perhaps.
     pub rules: Queue<Key>,
     pub workloads: Workloads,
+    pub runs: Runs,
     pub workload_changed: Arc<dyn Fn(WorkloadChange) + Send + Sync>,
     /// The last refusal of each Rollout.
     refused: Told<String>,
@@ -92,20 +101,20 @@ pub(crate) struct Shared {
 }
 
 /// What was last told about each Rollout, so that nobody is told twice in a row.
-struct Told<T>(Mutex<BTreeMap<Key, T>>);
+pub(crate) struct Told<T>(Mutex<BTreeMap<Key, T>>);
 
 impl<T: PartialEq + Clone> Told<T> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::default())
     }
 
     /// Notes what is being told; says whether that is news.
-    fn is_news(&self, key: &Key, what: T) -> bool {
+    pub(crate) fn is_news(&self, key: &Key, what: T) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(key.clone(), what.clone()) != Some(what)
     }
 
-    fn forget(&self, key: &Key) {
+    pub(crate) fn forget(&self, key: &Key) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }
@@ -148,6 +157,7 @@ pub struct Controller {
     shared: Arc<Shared>,
     send_events: BoxFuture<'static, ()>,
     changed: UnboundedReceiver<WorkloadChange>,
+    calls: UnboundedReceiver<Call>,
     leadership: Leadership,
 }
 
@@ -156,12 +166,14 @@ impl Controller {
     pub fn new(client: Client, clock: Clock, options: Options, leadership: Leadership) -> Self {
         let metrics = Metrics::default();
         let (events, send_events) = Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone());
+        let (runs, calls) = Runs::new();
         let executor = Executor {
             istio: Istio::new(),
             route_failures: RouteFailures::default(),
             client,
             clock,
-            cache: Cache::new(),
+            cache: Cache::new(options.only_analysis),
+            runs: runs.queue.clone(),
             events,
             uncertain: Uncertain::default(),
             leadership: leadership.clone(),
@@ -175,6 +187,7 @@ impl Controller {
             services: Queue::new(Backoff::default()),
             rules: Queue::new(Backoff::default()),
             workloads: Workloads::new(),
+            runs,
             workload_changed: Arc::new(move |change| {
                 // The receiver lives as long as the controller does.
                 let _ = changes.send(change);
@@ -183,7 +196,7 @@ impl Controller {
             told_refused: Told::new(),
             undecodable: Told::new(),
         });
-        Self { shared, send_events: Box::pin(send_events), changed, leadership }
+        Self { shared, send_events: Box::pin(send_events), changed, calls, leadership }
     }
 
     /// What may be seen of it.
@@ -195,7 +208,7 @@ impl Controller {
     ///
     /// Caches are kept warm at all times; nothing is written before and after we lead.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { shared, send_events, mut changed, mut leadership } = self;
+        let Self { shared, send_events, mut changed, calls, mut leadership } = self;
         let mut background = JoinSet::new();
         background.spawn(send_events);
         let mut stop = std::pin::pin!(stop);
@@ -209,7 +222,11 @@ impl Controller {
         for task in watches(&shared) {
             background.spawn(task);
         }
-        background.spawn(istio::follow(Arc::clone(&shared)));
+        if !shared.options.only_analysis {
+            background.spawn(istio::follow(Arc::clone(&shared)));
+        }
+        background.spawn(analysis_runs::watch_jobs(Arc::clone(&shared)));
+        background.spawn(analysis_runs::serve(Arc::clone(&shared), calls));
         let for_changes = Arc::clone(&shared);
         background.spawn(async move {
             while let Some((kind, key)) = changed.recv().await {
@@ -239,11 +256,16 @@ impl Controller {
             }
         }
         let mut workers = JoinSet::new();
-        for _ in 0..shared.options.workers.max(1) {
-            workers.spawn(work(Arc::clone(&shared)));
+        if !shared.options.only_analysis {
+            for _ in 0..shared.options.workers.max(1) {
+                workers.spawn(work(Arc::clone(&shared)));
+            }
+            workers.spawn(give_services_back(Arc::clone(&shared)));
+            workers.spawn(give_rules_back(Arc::clone(&shared)));
         }
-        workers.spawn(give_services_back(Arc::clone(&shared)));
-        workers.spawn(give_rules_back(Arc::clone(&shared)));
+        for _ in 0..shared.options.analysis.as_ref().map_or(0, |analysis| analysis.workers.max(1)) {
+            workers.spawn(analysis_runs::work(Arc::clone(&shared)));
+        }
         info!("Started controller");
         tokio::select! {
             biased;
@@ -253,6 +275,7 @@ impl Controller {
         shared.queue.close();
         shared.services.close();
         shared.rules.close();
+        shared.runs.queue.close();
         while workers.join_next().await.is_some() {}
         // Telling is never worth waiting for, not even at the end.
         let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
@@ -288,7 +311,7 @@ async fn work(shared: Arc<Shared>) {
     }
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn said(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
@@ -365,11 +388,15 @@ fn watches(shared: &Arc<Shared>) -> Vec<Task> {
     };
     let ours = Some(ours.as_str());
     let hashed = Some(labels::POD_TEMPLATE_HASH);
+    let runs = one(shared, ours, &cache.analysis_runs, |shared, change| triggers::run_changed(shared, &change));
+    if shared.options.only_analysis {
+        return vec![runs];
+    }
     let mut tasks: Vec<Task> = vec![
+        runs,
         one(shared, ours, &cache.rollouts, |shared, change| triggers::rollout_changed(shared, &change)),
         one(shared, hashed, &cache.replica_sets, |shared, change| triggers::replica_set_changed(shared, &change)),
         one(shared, None, &cache.services, |shared, change| triggers::service_changed(shared, &change)),
-        one(shared, ours, &cache.analysis_runs, |shared, change| triggers::run_changed(shared, &change)),
         one(shared, ours, &cache.experiments, |shared, change| triggers::child_changed(shared, &change)),
         one(shared, ours, &cache.templates, |shared, change| triggers::template_changed(shared, &change)),
     ];

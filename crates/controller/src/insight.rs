@@ -26,6 +26,7 @@ impl Insight {
         registry.add(Computed { cache: executor.cache.clone(), leadership: executor.leadership.clone() });
         self.0.queue.register("Rollouts", registry);
         self.0.services.register("Services", registry);
+        self.0.runs.queue.register("AnalysisRuns", registry);
     }
 
     /// Queues, caches and leadership at this moment.
@@ -34,7 +35,8 @@ impl Insight {
         json!({
             "isLeading": self.0.executor.leadership.is_held(),
             "notSynced": self.missing(),
-            "queues": {"Rollouts": queue(&self.0.queue), "Services": queue(&self.0.services)},
+            "queues": {"Rollouts": queue(&self.0.queue), "Services": queue(&self.0.services),
+                "AnalysisRuns": queue(&self.0.runs.queue)},
             "cached": {
                 "rollouts": cache.rollouts.len(), "replicaSets": cache.replica_sets.len(),
                 "services": cache.services.len(), "analysisRuns": cache.analysis_runs.len(),

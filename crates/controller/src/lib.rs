@@ -1,10 +1,11 @@
-//! The Rollout controller: what was seen becomes a plan, a plan becomes writes.
+//! The controllers of Rollouts and AnalysisRuns: what was seen becomes a plan, a plan becomes writes.
 //!
 //! ```text
 //!   cache.rs + triggers.rs   what is watched, and which Rollouts a change concerns
 //!   observe.rs               caches ──▶ engine::Observed, all at one moment
 //!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
 //!   execute/                 the only code that writes
+//!   analysis_runs/           AnalysisRuns: measured, judged, written
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
@@ -12,9 +13,10 @@
 //!   witness.rs               who is told from what plans are made, in tests
 //! ```
 //!
-//! This crate must never decide about a Rollout: that is the engine's. It writes nothing that a plan does not say, and
+//! This crate must never decide about a Rollout or a run: that is the engine's and `tidegate_analysis`'. It writes nothing that a plan does not say, and
 //! nothing after a write of the same plan has failed.
 
+mod analysis_runs;
 mod cache;
 mod controller;
 mod error;
@@ -32,6 +34,7 @@ mod uncertain;
 mod witness;
 mod workloads;
 
+pub use analysis_runs::Analysis;
 pub use controller::{Controller, Options, run};
 pub use insight::Insight;
 pub use istio::Connect;

@@ -49,7 +49,8 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
         experiments: cache.experiments.find(BY_OWNER, uid).iter().map(|found| (**found).clone()).collect(),
         taken_names: taken_names(shared, uid, namespace),
         drives: shared.options.drives.clone(),
-        lacks_analysis: shared.options.lacks_analysis,
+        lacks_analysis: shared.options.lacks_analysis && shared.options.analysis.is_none(),
+        lacks_experiments: shared.options.lacks_analysis,
         rollout: rollout.clone(),
         ..Observed::default()
     };

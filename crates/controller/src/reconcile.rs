@@ -167,7 +167,10 @@ async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) ->
         }
         Kind::ReplicaSet => drop(read_into::<ReplicaSet>(shared, &cache.replica_sets, kind, object).await?),
         Kind::Service => drop(read_into::<Service>(shared, &cache.services, kind, object).await?),
-        Kind::AnalysisRun => drop(read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?),
+        Kind::AnalysisRun => {
+            drop(read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?);
+            shared.runs.queue.add(object.clone());
+        }
         Kind::Experiment => drop(read_into::<Experiment>(shared, &cache.experiments, kind, object).await?),
         Kind::VirtualService => {
             shared.executor.istio.read_again(IstioKind::VirtualService, object).await?;

@@ -129,6 +129,17 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
 }
 
 pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
+    if let Some(object) = latest(change) {
+        let key = Key::of(metadata(object));
+        match change {
+            Change::Deleted(_) => shared.executor.metrics.forget_run(&key),
+            Change::Applied { old: None, .. } => shared.executor.metrics.keep_run(&key),
+            _ => {}
+        }
+        if shared.options.analysis.is_some() {
+            shared.runs.queue.add(key);
+        }
+    }
     let phase = |stored: &Stored<AnalysisRun>| match stored {
         Stored::Good(run) => run.status.as_ref().map(|status| status.phase.text().to_owned()).unwrap_or_default(),
         Stored::Bad(_) => String::new(),

@@ -38,8 +38,10 @@ pub struct Observed {
     pub routes: SeenRoutes,
     /// Routers this controller can drive.
     pub drives: BTreeSet<Router>,
-    /// Nobody runs AnalysisRuns and Experiments: a Rollout that asks for one would go on unchecked, so it is held.
+    /// Nobody runs AnalysisRuns: a Rollout that asks for one would go on unchecked, so it is held.
     pub lacks_analysis: bool,
+    /// Nobody runs Experiments, likewise.
+    pub lacks_experiments: bool,
 }
 
 /// What `spec.workloadRef` leads to.

@@ -242,7 +242,7 @@ fn claims<'a>(seen: &'a Observed, selector: &LabelSelector) -> (Vec<&'a ReplicaS
 
 impl Pass<'_> {
     fn look(&mut self, hash: &str, route_problem: Option<&str>) {
-        if let Some(field) = unsupported::field(self.rollout, &self.seen.drives, self.seen.lacks_analysis) {
+        if let Some(field) = unsupported::field(self.rollout, self.seen) {
             self.undriven_pass(field);
             return;
         }

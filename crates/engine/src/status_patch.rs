@@ -17,8 +17,8 @@ fn to_value(status: &RolloutStatus) -> Value {
     serde_json::to_value(status).unwrap_or(Value::Null)
 }
 
-/// What turns `old` into `new`; objects are compared field by field, lists as a whole.
-fn difference(old: &Value, new: &Value) -> Option<Value> {
+/// The merge patch that turns `old` into `new`; objects are compared field by field, lists as a whole.
+pub fn difference(old: &Value, new: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (old, new) else {
         return (old != new).then(|| new.clone());
     };

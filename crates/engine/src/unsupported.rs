@@ -1,11 +1,9 @@
 //! What a Rollout may name that this controller does not drive.
 
-use std::collections::BTreeSet;
-
 use tidegate_api::rollout::{Rollout, RolloutTrafficRouting};
 use tidegate_api::wire::Items;
 
-use crate::observed::Router;
+use crate::observed::{Observed, Router};
 
 /// The routers a Rollout names, in the order they are driven, with their fields.
 pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
@@ -28,9 +26,9 @@ pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
 }
 
 /// The first field that is not driven, as users find it in their manifest.
-pub(crate) fn field(rollout: &Rollout, drives: &BTreeSet<Router>, lacks_analysis: bool) -> Option<String> {
+pub(crate) fn field(rollout: &Rollout, seen: &Observed) -> Option<String> {
     let router = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref()).and_then(|routing| {
-        let missing = routers(routing).into_iter().find(|(router, _)| !drives.contains(router));
+        let missing = routers(routing).into_iter().find(|(router, _)| !seen.drives.contains(router));
         missing.map(|(_, name)| format!("spec.strategy.canary.trafficRouting.{name}"))
     });
     let steps = rollout.spec.canary().map_or(&[][..], |canary| canary.steps.items());
@@ -38,25 +36,28 @@ pub(crate) fn field(rollout: &Rollout, drives: &BTreeSet<Router>, lacks_analysis
         let place = steps.iter().position(|step| step.plugin.is_some())?;
         Some(format!("spec.strategy.canary.steps[{place}].plugin"))
     };
-    router.or_else(plugin).or_else(|| if lacks_analysis { analysis(rollout) } else { None })
+    router.or_else(plugin).or_else(|| analysis(rollout, seen))
 }
 
-/// The first field that asks for an AnalysisRun or an Experiment.
-fn analysis(rollout: &Rollout) -> Option<String> {
+/// The first field that asks for an AnalysisRun or an Experiment which nobody runs.
+fn analysis(rollout: &Rollout, seen: &Observed) -> Option<String> {
     if let Some(strategy) = rollout.spec.blue_green() {
         let asked = [
             ("prePromotionAnalysis", strategy.pre_promotion_analysis.is_some()),
             ("postPromotionAnalysis", strategy.post_promotion_analysis.is_some()),
         ];
-        let (name, _) = asked.into_iter().find(|(_, is_set)| *is_set)?;
+        let (name, _) = asked.into_iter().find(|(_, is_set)| *is_set && seen.lacks_analysis)?;
         return Some(format!("spec.strategy.blueGreen.{name}"));
     }
     let canary = rollout.spec.canary()?;
-    if canary.analysis.is_some() {
+    if canary.analysis.is_some() && seen.lacks_analysis {
         return Some("spec.strategy.canary.analysis".to_owned());
     }
     canary.steps.items().iter().enumerate().find_map(|(place, step)| {
-        let asked = [("analysis", step.analysis.is_some()), ("experiment", step.experiment.is_some())];
+        let asked = [
+            ("analysis", step.analysis.is_some() && seen.lacks_analysis),
+            ("experiment", step.experiment.is_some() && seen.lacks_experiments),
+        ];
         let (name, _) = asked.into_iter().find(|(_, is_set)| *is_set)?;
         Some(format!("spec.strategy.canary.steps[{place}].{name}"))
     })
@@ -68,9 +69,13 @@ mod tests {
 
     use super::*;
 
-    fn held(strategy: Value, lacks_analysis: bool) -> Option<String> {
+    fn held(strategy: Value, lacks: bool) -> Option<String> {
+        held_where(strategy, lacks, lacks)
+    }
+
+    fn held_where(strategy: Value, lacks_analysis: bool, lacks_experiments: bool) -> Option<String> {
         let rollout: Rollout = serde_json::from_value(json!({"spec": {"strategy": strategy}})).unwrap();
-        field(&rollout, &BTreeSet::new(), lacks_analysis)
+        field(&rollout, &Observed { lacks_analysis, lacks_experiments, ..Observed::default() })
     }
 
     #[test]
@@ -92,5 +97,8 @@ mod tests {
         }
         assert_eq!(held(json!({"canary": {"steps": [{"setWeight": 5}, {"pause": {}}]}}), true), None);
         assert_eq!(held(json!({"blueGreen": {"activeService": "a"}}), true), None);
+        let both = json!({"canary": {"steps": [{"analysis": once}, {"experiment": {}}]}});
+        let experiment = "spec.strategy.canary.steps[1].experiment";
+        assert_eq!(held_where(both, false, true).as_deref(), Some(experiment), "analyses are run, experiments are not");
     }
 }

@@ -9,6 +9,7 @@
 //! fixed bound or use memory or time without bound, whatever text and value it is given.
 
 mod ast;
+pub mod base64;
 mod builtins;
 mod check;
 mod conditions;

@@ -28,20 +28,6 @@ pub fn encoded<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Strin
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// Base64 with padding, for basic authentication.
-pub fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for position in 0..4 {
-            let sign = ALPHABET[(word >> (18 - 6 * position) & 63) as usize] as char;
-            out.push(if position <= chunk.len() { sign } else { '=' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,7 +36,5 @@ mod tests {
     fn text_is_escaped_for_forms_and_signatures() {
         assert_eq!(encoded([("q", "a b&c=d"), ("x", "ü~")]), "q=a+b%26c%3Dd&x=%C3%BC~");
         assert_eq!(escape_strictly("a b/c"), "a%20b%2Fc");
-        assert_eq!(base64(b"user:pass"), "dXNlcjpwYXNz");
-        assert_eq!(base64(b"ab"), "YWI=");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each provider is a conversation without I/O ([`Talk`]): from a metric comes a [`Request`], from its [`Response`] comes
 //! either the next request or a [`Reading`]. What is asked and what an answer means can so be tested against the
-//! documentation of each service, without the service. One [`Client`] carries all requests: with timeouts, bounded
+//! documentation of each service, without the service. One [`Client`] carries all requests (tests put another [`Transport`] in its place): with timeouts, bounded
 //! bodies, TLS, proxies, and a list of hosts that may not be reached. [`measure`] puts the two together and gives the
 //! [`tidegate_analysis::Report`] that the run's next step takes in; it never fails and never takes down its caller.
 //! Jobs are no HTTP; the module `job` builds and reads them, and the caller talks to the cluster.
@@ -47,7 +47,7 @@ pub mod web;
 pub mod xml;
 
 pub use call::{Call, Surroundings};
-pub use client::{Client, Hosts, Proxies, TransportError};
+pub use client::{Client, Hosts, Proxies, Transport, TransportError};
 pub use credentials::{SecretName, SecretSource, secret_needed};
 pub use measure::measure;
 pub use message::{Authorization, Method, Request, Response};

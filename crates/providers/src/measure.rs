@@ -14,7 +14,7 @@ use tidegate_clock::Clock;
 
 use crate::aws::{self, AwsCredentials, Plan, Signature};
 use crate::call::{Call, Surroundings};
-use crate::client::{Client, TransportError};
+use crate::client::{Transport, TransportError};
 use crate::credentials::{SecretSource, secret_needed};
 use crate::message::{Authorization, Request, Response};
 use crate::oauth2;
@@ -29,7 +29,7 @@ const MOST_REQUESTS: usize = 40;
 pub async fn measure(
     run: &AnalysisRun,
     work: &Work,
-    client: &Client,
+    client: &dyn Transport,
     secrets: &dyn SecretSource,
     surroundings: &Surroundings,
     clock: Clock,
@@ -91,7 +91,7 @@ fn written(work: &Work, outcome: Result<Turn, Failure>, started: Timestamp, fini
 struct Visit<'a> {
     run: &'a AnalysisRun,
     work: &'a Work,
-    client: &'a Client,
+    client: &'a dyn Transport,
     secrets: &'a dyn SecretSource,
     surroundings: &'a Surroundings,
     clock: Clock,

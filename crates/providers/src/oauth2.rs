@@ -2,8 +2,9 @@
 
 use tidegate_api::analysis::OAuth2;
 use tidegate_api::wire::{Items, Text};
+use tidegate_expr::base64;
 
-use crate::form::{base64, encoded, escape};
+use crate::form::{encoded, escape};
 use crate::message::{Method, Request, Response};
 
 /// Who asks for a token, and where. Its `Debug` does not show the secret.
@@ -48,7 +49,7 @@ pub fn token_request(credentials: &ClientCredentials, like: &Request) -> Request
     }
     let user = format!("{}:{}", escape(&credentials.client_id), escape(&credentials.client_secret));
     let mut request = Request::new(Method::Post, &credentials.token_url)
-        .header("Authorization", format!("Basic {}", base64(user.as_bytes())))
+        .header("Authorization", format!("Basic {}", base64::encode(user.as_bytes())))
         .header("Content-Type", "application/x-www-form-urlencoded")
         .body(encoded(fields))
         .within(like.timeout);

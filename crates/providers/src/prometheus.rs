@@ -8,11 +8,12 @@ use serde_json::Value as Json;
 use tidegate_api::analysis::PrometheusProvider;
 use tidegate_api::duration::GoDuration;
 use tidegate_api::wire::{Items, Text};
+use tidegate_expr::base64;
 use tidegate_expr::{Value, evaluate_time};
 
 use crate::aws::Signature;
 use crate::call::Call;
-use crate::form::{base64, encoded};
+use crate::form::encoded;
 use crate::go_values::{float, floats};
 use crate::message::{Authorization, Method, Request, Response};
 use crate::oauth2;
@@ -118,7 +119,7 @@ fn authorized(
             ("", _) => return Err(format!("{missing}: username").into()),
             (_, "") => return Err(format!("{missing}: password").into()),
             _ => {
-                let proof = base64(format!("{user}:{password}").as_bytes());
+                let proof = base64::encode(format!("{user}:{password}").as_bytes());
                 request = request.header("Authorization", format!("Basic {proof}"));
             }
         }

@@ -65,6 +65,15 @@ pub enum Failure {
     NoData(String),
 }
 
+impl Failure {
+    /// In words.
+    pub fn text(self) -> String {
+        match self {
+            Self::NoData(text) | Self::Error(text) => text,
+        }
+    }
+}
+
 impl From<String> for Failure {
     fn from(text: String) -> Self {
         Self::Error(text)

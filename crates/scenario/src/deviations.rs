@@ -49,6 +49,16 @@ pub fn deviations() -> &'static [Deviation] {
             covers: kept_subset,
         },
         Deviation {
+            section: "analysis.md 8.3: a Job that fails says what its container said last",
+            only: None,
+            covers: last_words,
+        },
+        Deviation {
+            section: "analysis.md 8.6: an abort by analysis names run, value and condition",
+            only: None,
+            covers: abort_details,
+        },
+        Deviation {
             section: "validation-and-install.md 2.1: an invalid spec is told by an event, too",
             only: None,
             covers: invalid_spec_event,
@@ -91,6 +101,48 @@ fn invalid_spec_event(found: &Difference) -> bool {
     found.path.contains("/eventDetails/")
         && found.path.contains(" | Warning | InvalidSpec | ")
         && found.wanted.is_none()
+}
+
+/// How the text of a failed Job begins, with what may stand before it in the message of its run.
+const LAST_WORDS: &str = "Pod <uid>.";
+
+/// The recorded text, and what the container said.
+fn last_words(found: &Difference) -> bool {
+    if found.path.ends_with("/measurements") {
+        let without = |value: &Option<Value>| {
+            let mut value = value.clone().unwrap_or_default();
+            for entry in value.as_array_mut().into_iter().flatten() {
+                if let Some(message) =
+                    entry.get_mut(2).filter(|message| text(&Some((*message).clone())).starts_with(LAST_WORDS))
+                {
+                    *message = "".into();
+                }
+            }
+            value
+        };
+        return without(&found.seen) == without(&found.wanted);
+    }
+    let rest = text(&found.seen).strip_prefix(text(&found.wanted));
+    let is_run = found.path.contains("/analysisRuns/") || found.path.ends_with("AnalysisRun/message");
+    let rest = rest.map(|rest| rest.trim_start_matches(": \"Error Message: "));
+    found.path.ends_with("/message") && is_run && rest.is_some_and(|rest| rest.starts_with(LAST_WORDS))
+}
+
+/// The recorded text, perhaps what a container said, and the run in brackets.
+fn abort_details(found: &Difference) -> bool {
+    if let Some((_, event)) = found.path.split_once("/eventDetails/") {
+        let is_abort = event.contains(" | Warning | RolloutAborted | ");
+        let is_ours = found.wanted.is_none() && event.contains(" (run ");
+        return is_abort && event.contains(" analysis phase error~1failed") && (is_ours || found.seen.is_none());
+    }
+    let rest = text(&found.seen).strip_prefix(text(&found.wanted)).unwrap_or_default();
+    let is_cause = rest.starts_with(" (run ") || rest.starts_with(": \"Error Message: Pod <uid>.");
+    found.path.contains("/rollouts/")
+        && found.path.ends_with("/message")
+        && text(&found.wanted).contains(" analysis phase error/failed")
+        && is_cause
+        && rest.contains(" (run ")
+        && rest.ends_with(')')
 }
 
 /// Told at the first checkpoint, before any step has written a route.

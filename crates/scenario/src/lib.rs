@@ -3,8 +3,9 @@
 //! ```text
 //!   scenario.rs    a scenario file: objects and actions
 //!   world.rs       the in-process API, workload controllers, pods and the controller, in virtual time
+//!   metrics.rs  probes.rs                       what metric services and Jobs say
 //!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
-//!   observer.rs  projection.rs  sequences.rs    what a checkpoint holds
+//!   observer.rs  projection.rs  runs.rs  sequences.rs    what a checkpoint holds
 //!   safety/        the controller under seeded faults, and what it promises
 //!   takeover.rs    another controller at every checkpoint
 //!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
@@ -16,10 +17,13 @@
 mod commands;
 mod compare;
 mod deviations;
+mod metrics;
 mod observer;
 mod play;
+mod probes;
 mod projection;
 mod report;
+mod runs;
 pub mod safety;
 mod scenario;
 mod sequences;

@@ -20,8 +20,11 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let report =
-        tidegate_scenario::replay(&arguments.folder, &BTreeSet::from([Need::Istio]), arguments.only.as_deref())?;
+    let report = tidegate_scenario::replay(
+        &arguments.folder,
+        &BTreeSet::from([Need::Istio, Need::Analysis]),
+        arguments.only.as_deref(),
+    )?;
     writeln!(std::io::stdout(), "{report}")?;
     let (_, failed, _) = report.totals();
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

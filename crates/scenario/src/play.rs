@@ -8,7 +8,9 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::commands::{Commander, patch_json};
+use crate::metrics::Metrics;
 use crate::observer::{HASH_LABEL, Observer, text};
+use crate::probes;
 use crate::projection::Projector;
 use crate::scenario::Scenario;
 use crate::sequences::Sequences;
@@ -32,8 +34,11 @@ const TAKEOVER: Duration = Duration::from_secs(2);
 
 /// Plays a scenario and returns its trace.
 pub(crate) async fn play(scenario: &Scenario, cast: Cast) -> Result<Value> {
-    let world = World::new().await?;
+    let metrics = Metrics::default();
+    metrics.set(&scenario.http);
+    let mut world = World::new(metrics.clone()).await?;
     let namespace = format!("t-{}", scenario.name);
+    world.add(probes::run(world.client.clone(), namespace.clone()));
     let namespaces: Api<DynamicObject> = Api::all_with(world.client.clone(), &world::resource("", "v1", "Namespace"));
     let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
     namespaces.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
@@ -43,6 +48,7 @@ pub(crate) async fn play(scenario: &Scenario, cast: Cast) -> Result<Value> {
         checkpoints: Vec::new(),
         scenario,
         namespace,
+        metrics,
         world,
         cast,
     };
@@ -73,6 +79,7 @@ struct Player<'a> {
     checkpoints: Vec<Value>,
     scenario: &'a Scenario,
     namespace: String,
+    metrics: Metrics,
     cast: Cast,
 }
 
@@ -122,6 +129,9 @@ impl Player<'_> {
         if let Some(delete) = action.get("delete") {
             let api = self.api(text(&delete["kind"]));
             api.delete(text(&delete["name"]), &DeleteParams::background()).await?;
+        }
+        if let Some(answers) = action.get("http").and_then(Value::as_object) {
+            self.metrics.set(answers);
         }
         if let Some(delete) = action.get("deletePods") {
             self.delete_pods(delete).await?;

@@ -249,6 +249,7 @@ impl Projector<'_> {
             let specs = self.known.all(kind).map(|(name, found)| (name.clone(), self.shown(&found["spec"])));
             out.insert(part.to_owned(), Value::Object(specs.collect()));
         }
+        out.insert("analysisRuns".to_owned(), all("AnalysisRun", &|found| self.analysis_run(found)));
         out.insert(
             "deployments".to_owned(),
             all("Deployment", &|found| {

@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+use crate::metrics::ADDRESS;
+
 /// Something a scenario needs that may not be there yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
@@ -35,6 +37,8 @@ pub struct Scenario {
     pub name: String,
     /// The Rollout that actions mean when they name none.
     pub rollout: String,
+    /// What metrics say at first, by path.
+    pub http: Map<String, Value>,
     /// Created in this order.
     pub objects: Vec<Value>,
     /// How to wait for the first checkpoint.
@@ -51,8 +55,8 @@ impl Scenario {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let path = folder.join("scenario.yaml");
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let file: Value =
-            serde_saphyr::from_str(&text).with_context(|| format!("{} is not a scenario", path.display()))?;
+        let file: Value = serde_saphyr::from_str(&text.replace("${HTTP}", ADDRESS))
+            .with_context(|| format!("{} is not a scenario", path.display()))?;
         let path = folder.join("trace.json");
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let trace = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
@@ -60,6 +64,7 @@ impl Scenario {
         let actions = file["actions"].as_array().cloned().unwrap_or_default();
         Ok(Self {
             rollout: file["rollout"].as_str().unwrap_or_default().to_owned(),
+            http: file["http"].as_object().cloned().unwrap_or_default(),
             objects: objects.clone(),
             initial: file["initial"].as_object().cloned().unwrap_or_default(),
             actions: actions.iter().filter_map(|action| action.as_object().cloned()).collect(),

@@ -9,12 +9,14 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
-use tidegate_controller::Options;
+use tidegate_controller::{Analysis, Options};
 use tidegate_node_agent::Defaults;
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::Setting;
 use tidegate_sim::experiment::USER;
 use tokio::task::JoinHandle;
+
+use crate::metrics::Metrics;
 
 /// Everything stops when it is dropped.
 pub(crate) struct World {
@@ -22,6 +24,7 @@ pub(crate) struct World {
     pub clock: Clock,
     world: tidegate_sim::World,
     controller: JoinHandle<()>,
+    metrics: Metrics,
     /// Controllers there were so far.
     controllers: usize,
 }
@@ -29,7 +32,7 @@ pub(crate) struct World {
 impl World {
     /// A fresh cluster. Pods are ready 0.3 s after they were bound and gone 1 s after their deletion, as they were when
     /// the traces were recorded.
-    pub(crate) async fn new() -> Result<Self> {
+    pub(crate) async fn new(metrics: Metrics) -> Result<Self> {
         let mut world = tidegate_sim::World::empty(Setting::new(0));
         let (client, clock) = (world.client(USER), world.clock());
         install_crds(&client).await?;
@@ -40,8 +43,13 @@ impl World {
             ..Defaults::default()
         });
         world.add_manager();
-        let controller = start(&world, "rollouts-controller");
-        Ok(Self { client, clock, world, controller, controllers: 1 })
+        let controller = start(&world, "rollouts-controller", &metrics);
+        Ok(Self { client, clock, world, controller, metrics, controllers: 1 })
+    }
+
+    /// Runs something until the world is dropped.
+    pub(crate) fn add(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.world.add(task);
     }
 
     /// Ends the controller, as if it had never been there.
@@ -49,28 +57,29 @@ impl World {
         self.controller.abort();
     }
 
-    /// Starts another controller; gives it some time and says what it has written, apart from events.
+    /// Starts another controller; gives it some time and says what it has written, apart from events and measurements.
     pub(crate) async fn start_successor(&mut self, time: Duration) -> Vec<String> {
         let name = format!("successor-{}", self.controllers);
         self.controllers += 1;
         let (written, own): (Arc<Mutex<Vec<String>>>, String) = (Arc::default(), name.clone());
         let noting = Arc::clone(&written);
         self.world.journal().listen(Box::new(move |change, _| {
-            if change.client == own && change.key.0 != "events" {
+            // Measurements go on whoever takes them.
+            let is_work = change.key.0 == "events" || change.key.0.starts_with("analysisruns");
+            if change.client == own && !is_work {
                 let line = format!("{:?} {}/{} {}", change.verb, change.key.0, change.key.2, change.subresource);
                 noting.lock().unwrap_or_else(PoisonError::into_inner).push(line.trim_end().to_owned());
             }
         }));
-        self.controller = start(&self.world, &name);
+        self.controller = start(&self.world, &name, &self.metrics);
         tokio::time::sleep(time).await;
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *written)
     }
 }
 
-fn start(world: &tidegate_sim::World, name: &str) -> JoinHandle<()> {
-    // Scenarios play the part of those who run analyses.
-    let options = Options { lacks_analysis: false, ..Options::default() };
+fn start(world: &tidegate_sim::World, name: &str, metrics: &Metrics) -> JoinHandle<()> {
+    let options = Options { analysis: Some(Analysis::over(Arc::new(metrics.clone()))), ..Options::default() };
     let (client, clock) = (world.client(name), world.clock());
     tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), std::future::pending()))
 }

@@ -1,6 +1,6 @@
 //! What holds for every run, whatever providers do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ proptest! {
         });
         let look = |run: &AnalysisRun| {
             let (secrets, none) = (Secrets::new(), BTreeMap::new());
-            step(&Observed { run, secrets: &secrets, reports: &[], under_way: &none, now: story.now })
+            step(&Observed { run, secrets: &secrets, reports: &[], under_way: &none, nudged: &BTreeSet::new(), now: story.now })
         };
         let first = look(&story.run);
         assert_eq!(first, look(&story.run));
@@ -137,7 +137,7 @@ proptest! {
             }).collect();
             let (secrets, none) = (Secrets::new(), BTreeMap::new());
             let looked = step(&Observed {
-                run: &wanted, secrets: &secrets, reports: &reports, under_way: &none, now: start(),
+                run: &wanted, secrets: &secrets, reports: &reports, under_way: &none, nudged: &BTreeSet::new(), now: start(),
             });
             wanted.status = looked.status.or(wanted.status);
         }
@@ -153,7 +153,7 @@ proptest! {
             wanted.status = Some(status);
         }
         let (secrets, none) = (Secrets::new(), BTreeMap::new());
-        let observed = Observed { run: &wanted, secrets: &secrets, reports: &[], under_way: &none, now: start() };
+        let observed = Observed { run: &wanted, secrets: &secrets, reports: &[], under_way: &none, nudged: &BTreeSet::new(), now: start() };
         assert_eq!(step(&observed), step(&observed));
     }
 }

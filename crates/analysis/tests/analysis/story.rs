@@ -1,6 +1,6 @@
 //! Plays a run against scripted providers in virtual time and writes down what happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -104,6 +104,7 @@ impl Story {
             secrets: &self.secrets,
             reports: &arrived,
             under_way: &self.under_way,
+            nudged: &BTreeSet::new(),
             now: self.now,
         };
         let outcome = step(&observed);

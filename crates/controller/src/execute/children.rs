@@ -75,6 +75,13 @@ fn is_missing(error: &kube::Error) -> bool {
 }
 
 impl Execution<'_> {
+    /// A run of ours was written: whoever runs it looks at it.
+    fn wake<C: Child>(&self, name: &str) {
+        if C::KIND == Kind::AnalysisRun {
+            self.executor.runs.add(self.key_of(name));
+        }
+    }
+
     fn is_own(&self, metadata: &ObjectMeta) -> bool {
         controller_of(metadata).is_some_and(|owner| Some(&owner.uid) == self.seen.rollout.metadata.uid.as_ref())
     }
@@ -86,6 +93,7 @@ impl Execution<'_> {
         let error = match self.api::<C>().create(&post_params(), child).await {
             Ok(made) => {
                 store.put_own(made);
+                self.wake::<C>(name);
                 return Ok(());
             }
             Err(error) => error,
@@ -96,6 +104,7 @@ impl Execution<'_> {
             let is_unfinished = !analysis_phase::is_completed(existing.phase());
             let is_it = is_unfinished && existing.is_like(child) && self.is_own(existing.meta());
             store.put_own(existing);
+            self.wake::<C>(name);
             if is_it {
                 return Ok(());
             }
@@ -109,6 +118,7 @@ impl Execution<'_> {
         match self.api::<C>().patch(name, &patch_params(), &Patch::Merge(&patch)).await {
             Ok(child) => {
                 C::store(&self.executor.cache).put_own(child);
+                self.wake::<C>(name);
                 Ok(())
             }
             Err(error) if is_missing(&error) => Ok(()),
@@ -126,6 +136,7 @@ impl Execution<'_> {
         let store = C::store(&self.executor.cache);
         let uid = store.get(&self.key_of(name)).and_then(|child| child.meta().uid.clone());
         store.remove_own(&self.key_of(name), uid.text());
+        self.wake::<C>(name);
         Ok(())
     }
 }

@@ -23,8 +23,8 @@ use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_engine::mutation::{self, Mutation};
 use tidegate_engine::{Event, Observed, Plan, Write};
-use tidegate_runtime::Key;
 use tidegate_runtime::lease::Leadership;
+use tidegate_runtime::{Key, Queue};
 
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
@@ -42,6 +42,8 @@ pub(crate) struct Executor {
     pub client: Client,
     pub clock: Clock,
     pub cache: Cache,
+    /// AnalysisRuns to look at: of own writes no watch tells anything new.
+    pub runs: Queue<Key>,
     pub events: Recorder,
     pub uncertain: Uncertain,
     pub leadership: Leadership,
@@ -127,6 +129,7 @@ impl Executor {
             let written = in_time("patch", "Rollout", &execution.key, execution.write_status(&change.status)).await;
             if written.is_err() {
                 self.uncertain.add(&execution.key, Kind::Rollout, &execution.key);
+                execution.tell(&plan.if_not_stored);
             }
             written?;
             execution.tell(&change.events);

@@ -32,6 +32,8 @@ pub(crate) struct Metrics {
     totals: Histograms,
     progressions: Histograms,
     pauses: Histograms,
+    run_looks: Histograms,
+    run_errors: Counters,
 }
 
 impl Default for Metrics {
@@ -63,6 +65,17 @@ impl Default for Metrics {
                 &["status"],
                 &[0.0, 60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0],
             ),
+            run_looks: Histograms::new(
+                "analysis_run_reconcile",
+                "Analysis Run reconciliation performance.",
+                object,
+                LOOK_BOUNDS,
+            ),
+            run_errors: Counters::new(
+                "analysis_run_reconcile_error",
+                "Error occurring during the analysis run",
+                object,
+            ),
         }
     }
 }
@@ -83,6 +96,8 @@ impl Metrics {
         registry.add(self.totals.clone());
         registry.add(self.progressions.clone());
         registry.add(self.pauses.clone());
+        registry.add(self.run_looks.clone());
+        registry.add(self.run_errors.clone());
     }
 
     /// An update is over.
@@ -99,6 +114,28 @@ impl Metrics {
 
     pub(crate) fn failed(&self, key: &Key) {
         self.errors.increment(&[&key.namespace, &key.name]);
+    }
+
+    pub(crate) fn run_looked(&self, key: &Key, took: Duration) {
+        self.run_looks.observe(&[&key.namespace, &key.name], took.as_secs_f64());
+    }
+
+    pub(crate) fn run_failed(&self, key: &Key) {
+        self.run_errors.increment(&[&key.namespace, &key.name]);
+    }
+
+    /// An AnalysisRun is there, perhaps again.
+    pub(crate) fn keep_run(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.run_looks.keep(&object);
+        self.run_errors.keep(&object);
+    }
+
+    /// An AnalysisRun is gone.
+    pub(crate) fn forget_run(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.run_looks.forget_after(&object, AFTER_DELETION);
+        self.run_errors.forget_after(&object, AFTER_DELETION);
     }
 
     pub(crate) fn told(&self, key: &Key, event: &Event) {

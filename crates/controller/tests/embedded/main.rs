@@ -2,6 +2,7 @@
 //! input, and what another controller has left.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod analysis;
 mod by_hand;
 mod garbage;
 mod istio;

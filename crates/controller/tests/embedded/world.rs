@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use tidegate_apiserver::{ApiServer, Before, Call, Deliver, Delivery, Faults, StatusError, Verb};
+use tidegate_apiserver::{After, ApiServer, Before, Call, Deliver, Delivery, Faults, StatusError, Verb};
 use tidegate_clock::Clock;
 use tidegate_controller::{Controller, Insight, Options};
 use tidegate_node_agent::{Agent, Defaults};
@@ -23,12 +23,17 @@ type Rule = Box<dyn Fn(&Call<'_>) -> Before + Send>;
 
 /// Refuses or delays what it was told to.
 #[derive(Default)]
-struct Hindrance(Mutex<Option<Rule>>, Mutex<Option<&'static str>>);
+struct Hindrance(Mutex<Option<Rule>>, Mutex<Option<&'static str>>, Mutex<Option<&'static str>>);
 
 impl Faults for Hindrance {
     fn before(&self, call: &Call<'_>) -> Before {
         let rule = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rule.as_ref().map_or(Before::Pass, |rule| rule(call))
+    }
+
+    fn after(&self, call: &Call<'_>, _: u16) -> After {
+        let mute = self.2.lock().unwrap_or_else(PoisonError::into_inner);
+        if *mute == Some(call.resource) && call.verb == Verb::Patch { After::Silence } else { After::Pass }
     }
 
     fn deliver(&self, delivery: &Delivery<'_>) -> Deliver {
@@ -73,7 +78,10 @@ pub(crate) struct World {
 /// How a kind is reached.
 pub(crate) fn resource(kind: &str) -> ApiResource {
     let (group, version) = match kind {
-        "Rollout" | "AnalysisRun" | "AnalysisTemplate" | "Experiment" => ("argoproj.io", "v1alpha1"),
+        "Rollout" | "AnalysisRun" | "AnalysisTemplate" | "ClusterAnalysisTemplate" | "Experiment" => {
+            ("argoproj.io", "v1alpha1")
+        }
+        "Job" => ("batch", "v1"),
         "ReplicaSet" | "Deployment" => ("apps", "v1"),
         "PodDisruptionBudget" => ("policy", "v1"),
         "VirtualService" | "DestinationRule" => ("networking.istio.io", "v1"),
@@ -169,6 +177,11 @@ impl World {
     /// From now on nobody hears of changes of these objects.
     pub(crate) fn deafen(&self, resource: &'static str) {
         *self.hindrance.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(resource);
+    }
+
+    /// From now on nobody hears what became of patches of these objects, though they are made.
+    pub(crate) fn mute(&self, resource: Option<&'static str>) {
+        *self.hindrance.2.lock().unwrap_or_else(PoisonError::into_inner) = resource;
     }
 
     /// From now on the API does what this rule says before it serves a request.
@@ -281,6 +294,7 @@ impl World {
                     | "virtualservices"
                     | "destinationrules"
                     | "secrets"
+                    | "jobs"
             ) || path.starts_with("/apis/networking.istio.io") && path.split('/').count() <= 4
         };
         asked.into_iter().filter(|(method, path)| !(method == "GET" && is_collection(path))).collect()

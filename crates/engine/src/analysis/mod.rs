@@ -3,6 +3,7 @@
 mod arguments;
 mod blue_green;
 mod canary;
+mod cause;
 mod create;
 mod retention;
 
@@ -151,6 +152,7 @@ impl<'a> Pass<'a> {
                 if !message(run).is_empty() {
                     cause = format!("{cause}: {}", message(run));
                 }
+                cause.push_str(&cause::details(run));
                 self.pause.add_abort(cause);
             }
             analysis_phase::SUCCESSFUL => {}

@@ -9,7 +9,7 @@ use tidegate_traffic::istio::ManagedRoute;
 
 use crate::counts::{self, share_down};
 use crate::pass::{Held, Pass, plain_weights};
-use crate::plan::{Event, Traffic};
+use crate::plan::{Event, Traffic, Write};
 use crate::routing;
 use crate::services::Check;
 use crate::sets::SetFacts;
@@ -54,20 +54,28 @@ impl<'a> Pass<'a> {
         if let Some(problem) = self.seen.routes.trouble.clone() {
             self.wait(Waiting::Routes { problem });
             self.hold_traffic(canary, Held::Routes);
+            if self.wanted_weight(canary).canary_service_to_stable {
+                // The other way off the canary.
+                self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
+            }
             return;
         }
         let mut wanted = self.wanted_weight(canary);
-        if wanted.canary_service_to_stable {
+        match self.carried_weight(canary, wanted.weight) {
+            Some(weight) => {
+                wanted.weight = weight;
+                self.route(canary, &wanted);
+            }
+            None => self.hold_traffic(canary, Held::Capacity),
+        }
+        if wanted.canary_service_to_stable && !self.writes_routes() {
             self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
         }
-        match self.carried_weight(canary, wanted.weight) {
-            Some(weight) => wanted.weight = weight,
-            None => {
-                self.hold_traffic(canary, Held::Capacity);
-                return;
-            }
-        }
-        self.route(canary, &wanted);
+    }
+
+    /// Whether this look changes routes.
+    pub(super) fn writes_routes(&self) -> bool {
+        self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_)))
     }
 
     /// The weight that stable pods are there for: the wanted one, or as much of an abort as they can carry. None leaves

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::{Evaluated, Machine, fail};
+use crate::base64;
 use crate::value::Value;
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Machine<'_> {
     pub(super) fn text_function(&mut self, name: &str, given: &[Value]) -> Evaluated {
@@ -50,8 +49,8 @@ impl Machine<'_> {
             "lastIndexOf" => Ok(position(first.rfind(&*second))),
             "hasPrefix" => Ok(Value::Bool(first.starts_with(&*second))),
             "hasSuffix" => Ok(Value::Bool(first.ends_with(&*second))),
-            "toBase64" => self.text(to_base64(first.as_bytes())),
-            _ => match from_base64(&first) {
+            "toBase64" => self.text(base64::encode(first.as_bytes())),
+            _ => match base64::decode(&first) {
                 Some(bytes) => self.text(String::from_utf8_lossy(&bytes).into_owned()),
                 None => fail("illegal base64 data"),
             },
@@ -114,35 +113,4 @@ impl Machine<'_> {
         self.allot(times.min(limit).saturating_mul(new.len()).saturating_add(text.len()))?;
         Ok(Value::text(text.replacen(old, new, limit)))
     }
-}
-
-fn to_base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for position in 0..4 {
-            let sign = ALPHABET[(word >> (18 - 6 * position) & 63) as usize] as char;
-            out.push(if position <= chunk.len() { sign } else { '=' });
-        }
-    }
-    out
-}
-
-fn from_base64(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(4) {
-        return None;
-    }
-    let body = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
-    let mut bytes = Vec::with_capacity(body.len() * 3 / 4);
-    let (mut word, mut bits) = (0_u32, 0);
-    for sign in body.bytes() {
-        let value = ALPHABET.iter().position(|known| *known == sign)?;
-        word = word << 6 | value as u32;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((word >> bits) as u8);
-        }
-    }
-    Some(bytes)
 }

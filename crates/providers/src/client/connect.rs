@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use http::Uri;
 use rustls::pki_types::ServerName;
+use tidegate_expr::base64;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 
 use super::Settings;
-use crate::form::base64;
 
 /// How long one address may take to accept a connection, so that a dead one leaves time for the next.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -77,7 +77,7 @@ async fn through_proxy(
     }
     let host = uri.host().ok_or("the proxy address has no host")?;
     let user = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@')).map(|(user, _)| user);
-    let authorization = user.map(|user| format!("Basic {}", base64(user.as_bytes())));
+    let authorization = user.map(|user| format!("Basic {}", base64::encode(user.as_bytes())));
     // The operator chose the proxy, so the rules for tenants' hosts do not apply to it.
     let mut stream = dial(settings, host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(80), false).await?;
     if !target.is_https {

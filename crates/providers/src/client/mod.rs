@@ -16,6 +16,9 @@ pub use tls::{Roots, TlsError};
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
 use crate::message::{Method, Request, Response};
 
 /// Bytes of a body that are read; more is refused.
@@ -67,5 +70,17 @@ impl Client {
                 is_timeout: true,
             }),
         }
+    }
+}
+
+/// Whoever carries requests: the [`Client`], or a world of its own that answers them.
+pub trait Transport: Send + Sync {
+    /// Sends a request; comes to an end within the request's time.
+    fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, TransportError>>;
+}
+
+impl Transport for Client {
+    fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response, TransportError>> {
+        Client::send(self, request).boxed()
     }
 }

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use http::Uri;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
+use tidegate_expr::base64;
 
 use super::connect::{Connection, Target, connect};
 use super::{MAX_BODY, MAX_REDIRECTS, Settings, TransportError};
-use crate::form::base64;
 use crate::message::{Method, Request, Response};
 
 /// What one exchange brought.
@@ -171,7 +171,7 @@ fn outgoing(request: &Request, uri: &Uri, connection: &Connection) -> Result<htt
         builder = builder.header("user-agent", "rollouts-controller");
     }
     if let Some((user, _)) = place.rsplit_once('@').filter(|_| !named("authorization")) {
-        builder = builder.header("authorization", format!("Basic {}", base64(&unescaped(user))));
+        builder = builder.header("authorization", format!("Basic {}", base64::encode(&unescaped(user))));
     }
     for (name, value) in &request.headers {
         builder = builder.header(name, value);

@@ -47,7 +47,7 @@ async fn play(spec: Json) -> AnalysisRunStatus {
     for _ in 0..50 {
         let mut secrets = Secrets::new();
         let look = |secrets: &Secrets, run: &AnalysisRun, reports: &[_]| {
-            step(&Observed { run, secrets, reports, under_way: &none, now: clock.now() })
+            step(&Observed { run, secrets, reports, under_way: &none, nudged: &BTreeSet::new(), now: clock.now() })
         };
         let mut next = look(&secrets, &run, &reports);
         if !next.secrets.is_empty() {
