@@ -200,8 +200,22 @@ async fn every_other_command_is_run_on_a_real_cluster_too() {
     plugin.says(&["terminate", "experiment", "compare"], "experiment 'compare' terminated\n").await;
     plugin.says(&["retry", "experiment", "compare"], "experiment 'compare' retried\n").await;
 
+    let site = ROLLOUT.replace("\"shop\"", "\"site\"").replace(
+        "\"image\":",
+        "\"envFrom\": [{\"configMapRef\": {\"name\": \"one\", \"optional\": true}}], \"image\":",
+    );
+    plugin.says(&["create", "-f", &write("site.json", &site)], "rollout.argoproj.io/site created\n").await;
+    plugin.says(&["set", "configmap", "site", "one=two"], "rollout \"site\" configmap updated\n").await;
+    let watched = plugin.output(&["get", "rollout", "site", "-w", "--timeout-seconds", "1", "-o", "json"]).await;
+    assert_eq!(watched.status.code(), Some(0));
+    let first = String::from_utf8(watched.stdout).unwrap();
+    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!(first["objectMeta"]["name"], "site");
+
     let offered = plugin.output(&["__complete", "promote", "s"]).await;
-    assert_eq!(String::from_utf8_lossy(&offered.stdout), "shop\n:4\n");
+    assert_eq!(String::from_utf8_lossy(&offered.stdout), "shop\nsite\n:4\n");
+    let script = plugin.output(&["completion", "bash"]).await;
+    assert!(script.stdout.starts_with(b"# bash completion"));
     let version = plugin.output(&["version", "--short"]).await;
     assert!(version.stdout.starts_with(b"kubectl-argo-rollouts: v"));
 }

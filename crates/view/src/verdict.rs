@@ -40,20 +40,22 @@ fn is_known(seen: &Observed) -> bool {
     is_driven && !has_plugins && routes.into_iter().all(is_here)
 }
 
-/// What only a person ends comes first, what ends by itself last.
+/// What nothing goes on without comes first, then what only a person ends, and last what ends by itself.
 fn rank(hold: &Waiting) -> u8 {
     match hold {
         Waiting::ValidSpec { .. } | Waiting::Support { .. } => 0,
-        Waiting::Retry => 1,
-        Waiting::SpecPaused => 2,
-        Waiting::Approval { .. } | Waiting::PauseUntil { .. } => 3,
-        Waiting::Routes { .. } => 4,
-        Waiting::Analysis { .. } | Waiting::Experiment { .. } | Waiting::StableSet => 5,
-        Waiting::StableCapacity { .. } | Waiting::Pods { .. } => 6,
-        Waiting::ServicePods { .. } | Waiting::SubsetPods { .. } => 7,
-        Waiting::Verification { .. } | Waiting::Propagation { .. } => 8,
-        Waiting::Restart { .. } | Waiting::RestartAt { .. } => 9,
-        Waiting::ScaleDown { .. } => 10,
+        // Traffic that cannot go where it should is worse than anything that is asked of a person.
+        Waiting::StableCapacity { .. } => 1,
+        Waiting::Retry => 2,
+        Waiting::SpecPaused => 3,
+        Waiting::Approval { .. } | Waiting::PauseUntil { .. } => 4,
+        Waiting::Routes { .. } => 5,
+        Waiting::Analysis { .. } | Waiting::Experiment { .. } | Waiting::StableSet => 6,
+        Waiting::Pods { .. } => 7,
+        Waiting::ServicePods { .. } | Waiting::SubsetPods { .. } => 8,
+        Waiting::Verification { .. } | Waiting::Propagation { .. } => 9,
+        Waiting::Restart { .. } | Waiting::RestartAt { .. } => 10,
+        Waiting::ScaleDown { .. } => 11,
     }
 }
 

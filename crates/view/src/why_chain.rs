@@ -120,6 +120,8 @@ impl<'a> Chain<'a> {
             self.lines.push(progress.message.text().to_owned());
         }
         self.bad_runs(&["Failed", "Error", "Inconclusive"]);
+        self.behind();
+        self.pods();
         self.unblock = Some(self.plugin("retry rollout"));
     }
 

@@ -170,3 +170,21 @@ fn lists_say_when_a_line_was_printed_if_they_are_asked_to() {
     let (time, rest) = row.split_once("  ").unwrap();
     assert!(time.len() == 20 && time.ends_with('Z') && rest.starts_with("default    web         Canary "), "{row}");
 }
+
+#[test]
+fn a_list_of_several_pages_is_whole_and_in_order() {
+    let world = World::new();
+    for number in 0..600 {
+        world.rollout(&canary(&format!("web-{number:03}"), steps(), json!({"phase": "Healthy"})));
+    }
+    let output = world.run(&["list", "rollouts", "-o", "name"]);
+    let wanted: String = (0..600).map(|number| format!("rollout.argoproj.io/web-{number:03}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), wanted);
+    let pages = world.asked();
+    let pages: Vec<&str> = pages.iter().map(|asked| asked.path.as_str()).collect();
+    assert_eq!(pages.len(), 3, "{pages:?}");
+    assert!(pages.iter().skip(1).all(|path| path.contains("&continue=")), "{pages:?}");
+    let table = String::from_utf8(world.run(&["list", "rollouts"]).stdout).unwrap();
+    assert_eq!(table.lines().count(), 601);
+    assert!(table.lines().last().unwrap().starts_with("web-599 "), "{table}");
+}

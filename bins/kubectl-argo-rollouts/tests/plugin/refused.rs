@@ -337,3 +337,32 @@ fn why_falls_back_to_the_status_where_something_may_not_be_read() {
     assert!(out.starts_with(first), "{out}");
     assert!(out.ends_with("\nUnblock: kubectl argo rollouts promote web\n"), "{out}");
 }
+
+#[test]
+fn answers_that_break_off_or_are_no_answers_end_in_an_error() {
+    let world = World::new();
+    let broken = [
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"kind\":",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"kin",
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnone",
+        "SSH-2.0-OpenSSH_9.6\r\n",
+        "",
+    ];
+    for answer in broken {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let served = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _read = stream.read(&mut [0; 4096]);
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let begun = Instant::now();
+        let output = world.run(&["-s", &server, "status", "web", "--watch=false"]);
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(err.starts_with(&format!("Error: Get \"{server}/apis/argoproj.io/")), "{answer:?}: {err}");
+        assert!(err.contains("\nHint: is the cluster running"), "{answer:?}: {err}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{answer:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{answer:?}");
+        served.join().unwrap();
+    }
+}

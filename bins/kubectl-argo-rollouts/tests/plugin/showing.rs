@@ -296,3 +296,16 @@ fn why_is_told_of_every_recorded_state_and_says_who_knows() {
         assert!(told.starts_with(wanted), "{sample}: {told}");
     }
 }
+
+#[test]
+fn why_asks_nobody_about_routers_that_are_not_driven_here() {
+    let world = World::new();
+    let pause = json!({"phase": "Paused", "message": "CanaryPauseStep", "currentStepIndex": 1,
+        "pauseConditions": [{"reason": "CanaryPauseStep", "startTime": "2026-01-01T00:00:00Z"}]});
+    let mut rollout = canary("web", steps(), pause);
+    rollout["spec"]["strategy"]["canary"]["trafficRouting"] = json!({"nginx": {"stableIngress": "web"}});
+    world.rollout(&rollout);
+    let answer: Value = serde_json::from_slice(&world.run(&["why", "web", "-o", "json"]).stdout).unwrap();
+    assert_eq!(answer["source"], "status");
+    assert_eq!(answer["waitingFor"][0]["what"], "someone to promote or abort (CanaryPauseStep)");
+}

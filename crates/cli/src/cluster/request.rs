@@ -12,10 +12,12 @@ use serde_json::value::RawValue;
 use super::address::{Resource, Selection};
 use super::error::{ApiError, Refusal, cause, credentials};
 
-/// Objects per page of a list.
-const PAGE: usize = 500;
+/// Objects per page of a list: while one is read here, the server makes the next.
+const PAGE: usize = 250;
 /// Pages of a list at most: half a million objects are more than anybody looks at.
-const MOST_PAGES: usize = 1000;
+const MOST_PAGES: usize = 2000;
+/// How often others get to work until a request has been written.
+const SENT_WITHIN: usize = 4;
 /// How often a request that was put off is sent again.
 const MOST_ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -97,31 +99,49 @@ impl Cluster {
         read_object(&self.text(Method::GET, path, None).await?, what)
     }
 
-    /// Reads all objects of a selection, page by page.
+    /// Reads all objects of a selection.
     pub(crate) async fn list(
         &self,
         resource: Resource,
         namespace: Option<&str>,
         selection: &Selection,
     ) -> Result<List, ApiError> {
+        let mut items = Vec::new();
+        let version = self.list_each(resource, namespace, selection, |item| items.push(item)).await?;
+        Ok(List { items, version })
+    }
+
+    /// Reads all objects of a selection, page by page, and hands them over one by one; returns the version of the list.
+    pub(crate) async fn list_each(
+        &self,
+        resource: Resource,
+        namespace: Option<&str>,
+        selection: &Selection,
+        mut each: impl FnMut(Box<RawValue>),
+    ) -> Result<String, ApiError> {
         let base = format!("{}?limit={PAGE}{}", resource.collection(namespace), selection.query());
-        let mut list = List { items: Vec::new(), version: String::new() };
-        let mut next = String::new();
-        for _ in 0..MOST_PAGES {
-            let path = if next.is_empty() {
-                base.clone()
-            } else {
-                format!("{base}&continue={}", super::address::escaped(&next))
-            };
-            let page: Page = read_object(&self.text(Method::GET, &path, None).await?, resource.plural)?;
-            list.items.extend(page.items.unwrap_or_default());
-            list.version = page.metadata.resource_version;
-            next = page.metadata.next;
+        let mut text = self.text(Method::GET, &base, None).await?;
+        for _ in 1..MOST_PAGES {
+            let page: Page = read_object(&text, resource.plural)?;
+            drop(std::mem::take(&mut text));
+            let PageMetadata { resource_version, next } = page.metadata;
+            let items = page.items.unwrap_or_default();
             if next.is_empty() {
-                break;
+                items.into_iter().for_each(&mut each);
+                return Ok(resource_version);
             }
+            let path = format!("{base}&continue={}", super::address::escaped(&next));
+            let meanwhile = async {
+                // The request is on its way before the work begins.
+                for _ in 0..SENT_WITHIN {
+                    tokio::task::yield_now().await;
+                }
+                items.into_iter().for_each(&mut each);
+            };
+            let (read, ()) = futures::join!(self.text(Method::GET, &path, None), meanwhile);
+            text = read?;
         }
-        Ok(list)
+        Err(ApiError::Unreadable { what: resource.plural.to_owned(), problem: "the list has no end".to_owned() })
     }
 
     /// All objects of a selection in the chosen namespace, read; what cannot be read is left out.

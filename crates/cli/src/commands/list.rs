@@ -20,7 +20,7 @@ use super::printed::{json, yaml};
 use super::signals::Signals;
 use crate::Outcome;
 use crate::arguments::{ListExperiments, ListRollouts, Output};
-use crate::cluster::{Changes, EXPERIMENTS, List, ROLLOUTS, Resource, Selection, read_object, watch};
+use crate::cluster::{ApiError, Changes, EXPERIMENTS, List, ROLLOUTS, Resource, Selection, watch};
 use crate::failure::Failure;
 
 /// Rows that come close together are printed together.
@@ -39,35 +39,81 @@ pub(crate) fn check(list: &ListRollouts) -> Result<(), Failure> {
 pub(crate) async fn rollouts(session: &mut Session<'_, '_>, list: &ListRollouts) -> Result<Outcome, Failure> {
     let selection = Selection { labels: list.selector.clone(), name: list.name.clone(), about: None };
     let namespace = (!list.all_namespaces).then(|| session.cluster.namespace.clone());
-    let found = session.cluster.list(ROLLOUTS, namespace.as_deref(), &selection).await?;
-    let rollouts: Vec<Rollout> = read(session, &found, ROLLOUTS)?;
+    let mut found = Listed::new(list);
+    let version =
+        session.cluster.list_each(ROLLOUTS, namespace.as_deref(), &selection, |item| found.take_in(&item)).await?;
+    for warning in &found.warnings {
+        writeln!(session.streams.err, "Warning: {warning}")?;
+    }
+    if found.count == 0 && !list.watch {
+        return nothing(session, list.output);
+    }
     let table = RolloutTable {
         timestamps: list.timestamps,
         namespaces: list.all_namespaces,
         wide: list.output == Some(Output::Wide),
     };
-    if rollouts.is_empty() && !list.watch {
-        return nothing(session, list.output);
-    }
-    let infos =
-        || rollouts.iter().map(|rollout| RolloutInfo::new(&Objects { rollout: rollout.clone(), ..Objects::default() }));
-    let names = || rollouts.iter().map(|rollout| rollout.metadata.name.text());
     let text = match list.output {
-        Some(Output::Json) => json(&infos().collect::<Vec<_>>())?,
-        Some(Output::Yaml) => yaml(&infos().collect::<Vec<_>>())?,
-        Some(Output::Name) => name_lines(ROLLOUTS, names()),
-        Some(Output::Wide) | None => {
-            table.table(&rollouts.iter().map(RolloutRow::new).collect::<Vec<_>>(), session.clock.now())
-        }
+        Some(Output::Json) => json(&found.infos)?,
+        Some(Output::Yaml) => yaml(&found.infos)?,
+        Some(Output::Name) => name_lines(ROLLOUTS, found.names.iter().map(String::as_str)),
+        Some(Output::Wide) | None => table.table(&found.rows, session.clock.now()),
     };
     session.streams.out.write_all(text.as_bytes())?;
     session.streams.out.flush()?;
     if list.watch {
-        let shown = rollouts.iter().map(|rollout| (key(rollout), RolloutRow::new(rollout))).collect();
-        return follow(session, namespace.as_deref(), &selection, table, Shown { rows: shown, version: found.version })
-            .await;
+        let rows = found.keys.into_iter().zip(found.rows).collect();
+        return follow(session, namespace.as_deref(), &selection, table, Shown { rows, version }).await;
     }
     Ok(Outcome::Success)
+}
+
+/// What is kept of Rollouts that are listed: as much as is printed.
+struct Listed {
+    output: Option<Output>,
+    watch: bool,
+    count: usize,
+    rows: Vec<RolloutRow>,
+    /// The Rollouts of the rows, for whoever goes on watching.
+    keys: Vec<(String, String)>,
+    infos: Vec<RolloutInfo>,
+    names: Vec<String>,
+    warnings: Vec<ApiError>,
+}
+
+impl Listed {
+    fn new(list: &ListRollouts) -> Self {
+        Self {
+            output: list.output,
+            watch: list.watch,
+            count: 0,
+            rows: Vec::new(),
+            keys: Vec::new(),
+            infos: Vec::new(),
+            names: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn take_in(&mut self, item: &RawValue) {
+        let rollout: Rollout = match read_item(item, ROLLOUTS) {
+            Ok(rollout) => rollout,
+            Err(error) => return self.warnings.push(error),
+        };
+        self.count += 1;
+        match self.output {
+            Some(Output::Name) => self.names.push(rollout.metadata.name.text().to_owned()),
+            Some(Output::Json | Output::Yaml) => {
+                self.infos.push(RolloutInfo::new(&Objects { rollout, ..Objects::default() }));
+            }
+            Some(Output::Wide) | None => {
+                self.rows.push(RolloutRow::new(&rollout));
+                if self.watch {
+                    self.keys.push(key(&rollout));
+                }
+            }
+        }
+    }
 }
 
 pub(crate) async fn experiments(session: &mut Session<'_, '_>, list: &ListExperiments) -> Result<Outcome, Failure> {
@@ -117,12 +163,19 @@ fn read<T: DeserializeOwned>(
 ) -> Result<Vec<T>, Failure> {
     let mut objects = Vec::new();
     for item in &list.items {
-        match read_object(item.get(), &format!("{} {:?}", resource.singular, name_of(item))) {
+        match read_item(item, resource) {
             Ok(object) => objects.push(object),
             Err(error) => writeln!(session.streams.err, "Warning: {error}")?,
         }
     }
     Ok(objects)
+}
+
+fn read_item<T: DeserializeOwned>(item: &RawValue, resource: Resource) -> Result<T, ApiError> {
+    serde_json::from_str(item.get()).map_err(|error| ApiError::Unreadable {
+        what: format!("{} {:?}", resource.singular, name_of(item)),
+        problem: error.to_string(),
+    })
 }
 
 fn name_of(item: &RawValue) -> String {

@@ -94,8 +94,10 @@ fn stable_pods_that_are_missing_before_an_abort_moves_traffic_are_counted() {
         stage.says(&["abort", "shop"]).await;
         stage.pass(5).await;
         let (first, answer) = why(&stage).await;
-        assert_eq!(first, "Degraded: waiting for someone to retry, or a new spec: the update was aborted");
-        assert!(answer.contains("\n  and for stable pods before traffic moves: 0 of 4 available\n"), "{answer}");
+        assert_eq!(first, "Degraded: waiting for stable pods before traffic moves: 0 of 4 available");
+        assert!(answer.contains("\n  and for someone to retry, or a new spec: the update was aborted\n"), "{answer}");
+        let cause = "\n  the stable version would carry more than its pods can: 4 are needed before weights change\n  ReplicaSet shop-";
+        assert!(answer.contains(cause) && answer.contains(" (stable): 0 of 4 pods available\n  pod shop-"), "{answer}");
         assert!(answer.ends_with("Unblock: kubectl argo rollouts retry rollout shop\n"), "{answer}");
     });
 }
