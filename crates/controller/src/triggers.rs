@@ -14,6 +14,7 @@ use tidegate_runtime::{Change, Key, Stored};
 use tidegate_validate::labels::matches;
 use tidegate_validate::references::service_roles;
 
+use crate::analysis_runs::{Template, template_written};
 use crate::cache::{
     BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
 };
@@ -170,8 +171,9 @@ pub(crate) fn service_changed(shared: &Shared, change: &Change<Service>) {
 }
 
 /// Templates may be named by templates, so all Rollouts that lack something are woken too.
-pub(crate) fn template_changed<K: Resource>(shared: &Shared, change: &Change<K>) {
+pub(crate) fn template_changed<K: Resource + Template>(shared: &Shared, change: &Change<K>) {
     let Some(object) = latest(change) else { return };
+    template_written(shared, change);
     let key = Key::of(metadata(object));
     let rollouts = &shared.executor.cache.rollouts;
     for rollout in rollouts.find(BY_TEMPLATE, &key.to_string()) {

@@ -252,3 +252,16 @@ async fn an_experiment_is_still_held() {
     let wanted = "Unsupported: spec.strategy.canary.steps[1].experiment is not driven by this controller";
     assert_eq!(world.shown("shop").await, verdict("Degraded", wanted));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_template_that_cannot_work_is_told_about_when_it_is_written() {
+    let (world, _) = world().await;
+    world.create(thrice()).await;
+    let condition = json!({"successCondition": "result <", "interval": "1d"});
+    world.create(template("broken", json!({"metrics": [metric("errors", condition)]}))).await;
+    world.pass(5).await;
+    let told = world.warnings("broken").await;
+    let message = "AnalysisTemplate 'broken': metric 'errors': successCondition: unexpected token EOF; metric 'errors': interval: invalid interval string: time: unknown unit \"d\" in duration \"1d\"";
+    assert_eq!(told, [verdict("InvalidTemplate", message)]);
+    assert_eq!(world.warnings("thrice").await, []);
+}
