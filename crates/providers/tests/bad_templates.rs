@@ -1,6 +1,5 @@
 //! Every malformed template gives a problem that names template, metric and field, soon and without a panic.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
-#![expect(clippy::disallowed_methods, reason = "how long it takes is what is tested")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
