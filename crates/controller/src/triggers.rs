@@ -129,16 +129,22 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
     }
 }
 
+/// A run was changed by somebody: it is looked at, and so is its Rollout.
 pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
+    if let Some(object) = latest(change).filter(|_| shared.options.analysis.is_some()) {
+        shared.runs.queue.add(Key::of(metadata(object)));
+    }
+    run_stored(shared, change);
+}
+
+/// A run is stored in another version: its Rollout is looked at if it says something new.
+pub(crate) fn run_stored(shared: &Shared, change: &Change<AnalysisRun>) {
     if let Some(object) = latest(change) {
         let key = Key::of(metadata(object));
         match change {
             Change::Deleted(_) => shared.executor.metrics.forget_run(&key),
             Change::Applied { old: None, .. } => shared.executor.metrics.keep_run(&key),
             _ => {}
-        }
-        if shared.options.analysis.is_some() {
-            shared.runs.queue.add(key);
         }
     }
     let phase = |stored: &Stored<AnalysisRun>| match stored {
