@@ -85,8 +85,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measure the embedded cluster (`embedded`), or controllers on a real control plane (anything else); both when
-    /// nothing is said
+    /// Measure the embedded cluster (`embedded`), the command line (`--cli`), or controllers on a real control plane
+    /// (anything else); all of them when nothing is said
     #[command(disable_help_flag = true)]
     Bench {
         /// `embedded`, or flags for the real part: --rollouts 100,500 --controller CMD; try --help
@@ -166,7 +166,7 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
     Ok(if report.totals().1 == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Both benches, each a program of its own, as users would run what they measure.
+/// The benches, each a program of its own, as users would run what they measure.
 fn bench(arguments: &[String]) -> Result<ExitCode> {
     let is_embedded = arguments == ["embedded"];
     if is_embedded || arguments.is_empty() {
@@ -176,10 +176,15 @@ fn bench(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     // Together, so that what both need is built once.
-    let parts = ["--package", "rollouts-controller", "--package", "tidegate-bench"];
+    let parts =
+        ["rollouts-controller", "tidegate-bench", "kubectl-argo-rollouts"].map(|name| format!("--package={name}"));
     run::succeed(run::cargo(root()).args(["build", "--quiet", "--profile", dist::PROFILE]).args(parts))?;
-    let folder = run::target_folder(root()).join(dist::PROFILE);
-    run::finished(Command::new(folder.join("tidegate-bench")).args(arguments))
+    let program = run::target_folder(root()).join(dist::PROFILE).join("tidegate-bench");
+    let code = run::finished(Command::new(&program).args(arguments))?;
+    if !arguments.is_empty() || code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
+    run::finished(Command::new(&program).arg("--cli"))
 }
 
 /// The only place that switches the feature on. Features are unified over the whole workspace, as for the tests, so that

@@ -230,3 +230,36 @@ fn the_reference_is_what_the_help_says() {
     }
     assert!(!ours.contains("__complete") && !ours.contains("dashboard"));
 }
+
+#[test]
+fn the_manual_pages_are_what_the_help_says() {
+    let folder = repository().join("docs/man");
+    let ours = tidegate_cli::manual();
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        ours.iter().for_each(|(name, page)| fs::write(folder.join(name), page).unwrap());
+    }
+    for (name, page) in &ours {
+        let stored = fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert_eq!(&stored, page, "{name}: run UPDATE_REFERENCE=1 cargo test --workspace --test program");
+        assert!(
+            page.starts_with(".TH ") && page.contains("\n.SH NAME\n") && page.contains("\n.SH SYNOPSIS\n.B kubectl")
+        );
+        // Every line that begins like a request is one of those we mean.
+        for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
+            let request = line.split(' ').next().unwrap();
+            assert!([".TH", ".SH", ".TP", ".PP", ".B", ".nf", ".fi"].contains(&request), "{name}: {line}");
+        }
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), ours.len(), "a page without its command");
+    let page = |name: &str| &ours.iter().find(|(found, _)| found == name).unwrap().1;
+    let root = page("kubectl-argo-rollouts.1");
+    assert!(
+        root.contains(".SH GLOBAL FLAGS\n.TP\n\\fB\\-n, \\-\\-namespace NAMESPACE\\fR\nNamespace of the objects\n"),
+        "{root}"
+    );
+    assert!(root.contains("\n.TP\n\\fBwhy\\fR\n"), "{root}");
+    let promote = page("kubectl-argo-rollouts-promote.1");
+    assert!(promote.contains("\\fB\\-\\-full[=true|false]\\fR") && !promote.contains("skip"), "{promote}");
+}

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tidegate_clock::Clock;
-use tidegate_runtime::lease::{LeaseOptions, Timing, lead};
+use tidegate_runtime::lease::Leadership;
 use tidegate_testbed::{Options, Testbed};
 
 const ROLLOUT: &str = r#"{
@@ -18,6 +18,18 @@ const ROLLOUT: &str = r#"{
     "strategy": {"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}},
     "template": {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "main", "image": "shop:1"}]}}
   }
+}"#;
+
+const TEMPLATE: &str = r#"{
+  "apiVersion": "argoproj.io/v1alpha1", "kind": "AnalysisTemplate", "metadata": {"name": "errors"},
+  "spec": {"args": [{"name": "url"}], "metrics": [
+    {"name": "rate", "successCondition": "result < 1", "provider": {"web": {"url": "{{args.url}}"}}}]}
+}"#;
+
+const EXPERIMENT: &str = r#"{
+  "apiVersion": "argoproj.io/v1alpha1", "kind": "Experiment", "metadata": {"name": "compare"},
+  "spec": {"templates": [{"name": "new", "selector": {"matchLabels": {"app": "compare"}},
+    "template": {"metadata": {"labels": {"app": "compare"}}, "spec": {"containers": [{"name": "main", "image": "shop:2"}]}}}]}
 }"#;
 
 /// The program with somebody's credentials.
@@ -81,19 +93,9 @@ async fn prepared() -> Testbed {
 /// Starts our controller in this process.
 async fn control(testbed: &Testbed) {
     let client = testbed.client().await.unwrap();
-    let clock = Clock::system();
-    let options = LeaseOptions {
-        namespace: "default".to_owned(),
-        name: "argo-rollouts-controller-lock".to_owned(),
-        identity: "test".to_owned(),
-        timing: Timing::default(),
-        field_manager: "rollouts-controller".to_owned(),
-    };
-    let wall = move || clock.now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
-    let (leadership, campaign) = lead(client.clone(), options, wall, std::future::pending());
-    tokio::spawn(campaign);
-    let settings = tidegate_controller::Options::default();
-    tokio::spawn(tidegate_controller::run(client, clock, settings, leadership, std::future::pending()));
+    let options = tidegate_controller::Options::default();
+    let (clock, stop) = (Clock::system(), std::future::pending());
+    tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), stop));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -150,6 +152,58 @@ async fn a_rollout_is_led_through_its_life_from_the_command_line_on_a_real_clust
         "{out}{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_other_command_is_run_on_a_real_cluster_too() {
+    let testbed = prepared().await;
+    control(&testbed).await;
+    let plugin = Plugin(testbed.kubeconfig());
+    let write = |name: &str, text: &str| {
+        let path = testbed.dir().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+
+    let shop = write("shop.json", ROLLOUT);
+    plugin.says(&["lint", "-f", &shop], "").await;
+    plugin.says(&["create", "-f", &shop], "rollout.argoproj.io/shop created\n").await;
+    plugin.waits("healthy", 0).await;
+    plugin.says(&["why", "shop"], "Healthy: waiting for nothing\n").await;
+    let plan = plugin.output(&["plan", "shop", "--image", "main=shop:2", "-o", "json"]).await;
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    assert_eq!((&plan[0]["steps"][1]["canary"], &plan[0]["steps"][1]["stable"]), (&1.into(), &1.into()));
+    plugin.says(&["set", "env", "shop", "MODE=test"], "rollout \"shop\" env updated\n").await;
+    plugin.waits("paused", 0).await;
+    let why = plugin.output(&["why", "shop"]).await;
+    let why = String::from_utf8(why.stdout).unwrap();
+    assert!(why.starts_with("Paused: waiting for someone to promote or abort (CanaryPauseStep) since "), "{why}");
+    assert!(why.ends_with("\nUnblock: kubectl argo rollouts promote shop\n"), "{why}");
+    plugin.says(&["promote", "shop", "--full"], "rollout 'shop' fully promoted\n").await;
+    plugin.waits("healthy", 0).await;
+    let limits = ["set", "resources", "shop", "--limits", "cpu=1"];
+    plugin.says(&limits, "rollout \"shop\" resources updated\n").await;
+    plugin.waits("paused", 0).await;
+    plugin.says(&["undo", "shop", "--to-stable"], "rollout 'shop' undo\n").await;
+    plugin.waits("healthy", 0).await;
+
+    let template = write("template.json", TEMPLATE);
+    plugin.says(&["create", "-f", &template], "analysistemplate.argoproj.io/errors created\n").await;
+    let made = ["create", "analysisrun", "--from", "errors", "--name", "check", "-a", "url=http://metrics"];
+    plugin.says(&made, "analysisrun.argoproj.io/check created\n").await;
+    plugin.says(&["terminate", "analysisrun", "check"], "analysisRun 'check' terminated\n").await;
+    let experiment = write("experiment.json", EXPERIMENT);
+    plugin.says(&["create", "-f", &experiment], "experiment.argoproj.io/compare created\n").await;
+    plugin.says(&["get", "experiment", "compare", "-o", "name"], "experiment.argoproj.io/compare\n").await;
+    let listed = plugin.output(&["list", "experiments"]).await;
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("\ncompare "), "{listed:?}");
+    plugin.says(&["terminate", "experiment", "compare"], "experiment 'compare' terminated\n").await;
+    plugin.says(&["retry", "experiment", "compare"], "experiment 'compare' retried\n").await;
+
+    let offered = plugin.output(&["__complete", "promote", "s"]).await;
+    assert_eq!(String::from_utf8_lossy(&offered.stdout), "shop\n:4\n");
+    let version = plugin.output(&["version", "--short"]).await;
+    assert!(version.stdout.starts_with(b"kubectl-argo-rollouts: v"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

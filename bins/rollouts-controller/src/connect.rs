@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use kube::client::ClientBuilder;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::json;
@@ -120,8 +119,7 @@ fn override_with(config: &mut Config, flags: &ClusterFlags) -> Result<(), Connec
 
 /// A client that behaves as it is told.
 pub(crate) fn client(config: &Config, manners: &Manners) -> Result<Client, ConnectError> {
-    let builder = ClientBuilder::try_from(config.clone()).map_err(Box::new)?;
-    Ok(builder.with_layer(manners).build())
+    Ok(crate::client::client(config, manners).map_err(Box::new)?)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what is said before there is a log")]
 
 mod analysis;
+mod client;
 mod connect;
 mod flags;
 mod identity;

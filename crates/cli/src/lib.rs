@@ -4,6 +4,7 @@
 //!   arguments/   what can be typed            usage.rs   what was typed wrongly, in the words people know
 //!   cluster/     the way to the API, requests, watches, what its refusals mean
 //!   commands/    one file per command         screen.rs  the live view on a terminal
+//!                                             man.rs     manual pages, from the same table as the help
 //! ```
 //!
 //! Results go to the output, everything else to the error stream. A runtime is started, and a kubeconfig read, only
@@ -15,6 +16,7 @@ mod arguments;
 mod cluster;
 mod commands;
 mod failure;
+mod man;
 mod screen;
 mod usage;
 
@@ -29,6 +31,11 @@ pub const PROGRAM: &str = "kubectl-argo-rollouts";
 /// The help of every command as one document, for docs/cli-reference.md.
 pub fn reference() -> String {
     usage::reference()
+}
+
+/// Every manual page, by the name of its file, for docs/man.
+pub fn manual() -> Vec<(String, String)> {
+    man::pages()
 }
 
 /// Where results and messages go.

@@ -165,7 +165,9 @@ impl Controller {
     /// Puts the parts together; nothing is asked or written before [`Self::run`].
     pub fn new(client: Client, clock: Clock, options: Options, leadership: Leadership) -> Self {
         let metrics = Metrics::default();
-        let (events, send_events) = Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone());
+        let queue = Queue::new(Backoff::default());
+        let (events, send_events) =
+            Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone(), queue.clone());
         let (runs, calls) = Runs::new();
         let executor = Executor {
             istio: Istio::new(),
@@ -183,7 +185,7 @@ impl Controller {
         let shared = Arc::new(Shared {
             executor,
             options,
-            queue: Queue::new(Backoff::default()),
+            queue,
             services: Queue::new(Backoff::default()),
             rules: Queue::new(Backoff::default()),
             workloads: Workloads::new(),

@@ -3,7 +3,8 @@
 //! ```text
 //!   Observed ──▶ plan(observed, now) ──▶ Plan { actions in order, status, events, wake_at, waiting_for }
 //!
-//!   ahead.rs        several looks in one, where nothing but the status is written
+//!   ahead.rs        several looks in one, where the next can be known before this one is carried out
+//!   foresee.rs      what the next look will see of a write
 //!   planner.rs      the order of one look: validity, ownership, the new ReplicaSet, pauses, then the strategy
 //!   canary/  blue_green/    one strategy each: services, traffic, sizes, status
 //!   counts/         how many pods, as arithmetic on a few numbers
@@ -28,6 +29,7 @@ mod conditions;
 pub mod counts;
 mod duration;
 mod experiment;
+mod foresee;
 mod held;
 mod history;
 mod invalid;
@@ -60,6 +62,7 @@ mod waiting;
 mod workload;
 
 pub use ahead::plan_ahead;
+pub use canary::managed_routes_at;
 pub use collision::{after_collision, after_failed_create, is_as_good};
 pub use new_set::owner_reference;
 pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};

@@ -20,6 +20,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// The status to reach once all writes are done; none when it is as it should be.
     pub status: Option<StatusChange>,
+    /// What to tell people of writes that were made, should the status that tells of them not be stored.
+    pub if_not_stored: Vec<Event>,
     /// When to look again even if nothing happens.
     pub wake_at: Option<Timestamp>,
     /// What holds the Rollout back.

@@ -32,10 +32,23 @@ impl Backoff {
     }
 }
 
+/// Why a key is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// Something outside has changed, or its time has come.
+    News,
+    /// It goes on from what it did itself. News of others come first: whoever wants an abort does not wait until others
+    /// have told of theirs.
+    GoesOn,
+}
+
 struct Inner<T> {
-    /// Ready, in the order they became so.
-    ready: VecDeque<T>,
-    queued: BTreeSet<T>,
+    /// Ready, in the order they became so, by cause; one whose cause is another by now is passed over.
+    news: VecDeque<T>,
+    goes_on: VecDeque<T>,
+    queued: BTreeMap<T, Cause>,
+    /// How many in a row were given out because of news.
+    news_in_a_row: u32,
     running: BTreeSet<T>,
     /// Added again while running.
     again: BTreeSet<T>,
@@ -53,6 +66,9 @@ struct Inner<T> {
     waited: Distribution,
     worked: Distribution,
 }
+
+/// How many news come before one that only goes on, so that it goes on.
+const MOST_NEWS_IN_A_ROW: u32 = 8;
 
 /// How often in a row a key may come again at once; after that it is slowed down like a failing one.
 const QUICK_STREAK: u32 = 16;
@@ -75,8 +91,10 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn new(backoff: Backoff) -> Self {
         let bounds = queue_bounds();
         let inner = Inner {
-            ready: VecDeque::new(),
-            queued: BTreeSet::new(),
+            news: VecDeque::new(),
+            goes_on: VecDeque::new(),
+            queued: BTreeMap::new(),
+            news_in_a_row: 0,
             running: BTreeSet::new(),
             again: BTreeSet::new(),
             later: BTreeMap::new(),
@@ -206,7 +224,8 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn close(&self) {
         let mut inner = self.lock();
         inner.is_closed = true;
-        inner.ready.clear();
+        inner.news.clear();
+        inner.goes_on.clear();
         inner.queued.clear();
         inner.later.clear();
         inner.again.clear();
@@ -218,7 +237,7 @@ impl<T: Ord + Clone> Queue<T> {
 
     /// How many keys are ready.
     pub fn len(&self) -> usize {
-        self.lock().ready.len()
+        self.lock().queued.len()
     }
 
     /// Whether none is ready.
@@ -272,8 +291,18 @@ impl<T: Ord + Clone> Inner<T> {
     }
 
     fn push(&mut self, key: T) {
-        if !self.is_closed && self.queued.insert(key.clone()) {
-            self.ready.push_back(key);
+        if self.is_closed {
+            return;
+        }
+        let cause = if self.streaks.contains_key(&key) { Cause::GoesOn } else { Cause::News };
+        match self.queued.get(&key) {
+            Some(known) if *known == cause || *known == Cause::News => return,
+            _ => {}
+        }
+        self.queued.insert(key.clone(), cause);
+        match cause {
+            Cause::News => self.news.push_back(key),
+            Cause::GoesOn => self.goes_on.push_back(key),
         }
     }
 
@@ -288,7 +317,7 @@ impl<T: Ord + Clone> Inner<T> {
     }
 
     fn take(&mut self) -> Option<T> {
-        let key = self.ready.pop_front()?;
+        let key = self.pop()?;
         self.queued.remove(&key);
         self.running.insert(key.clone());
         if let Some(since) = self.waiting_since.remove(&key) {
@@ -296,5 +325,23 @@ impl<T: Ord + Clone> Inner<T> {
         }
         self.running_since.insert(key.clone(), Instant::now());
         Some(key)
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let order = if self.news_in_a_row < MOST_NEWS_IN_A_ROW {
+            [Cause::News, Cause::GoesOn]
+        } else {
+            [Cause::GoesOn, Cause::News]
+        };
+        for cause in order {
+            let ready = if cause == Cause::News { &mut self.news } else { &mut self.goes_on };
+            while let Some(key) = ready.pop_front() {
+                if self.queued.get(&key) == Some(&cause) {
+                    self.news_in_a_row = if cause == Cause::News { self.news_in_a_row.saturating_add(1) } else { 0 };
+                    return Some(key);
+                }
+            }
+        }
+        None
     }
 }

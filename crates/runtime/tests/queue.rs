@@ -85,3 +85,42 @@ async fn a_key_that_never_comes_to_rest_gets_slower_until_something_outside_chan
     queue.add("a");
     assert_eq!(queue.again("a").as_millis(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn news_of_others_come_before_what_only_goes_on_but_not_for_ever() {
+    let queue = Queue::new(Backoff::default());
+    queue.add(100);
+    assert_eq!(queue.next().await, Some(100));
+    queue.again(100);
+    queue.done(&100);
+    for key in 0..20 {
+        queue.add(key);
+    }
+
+    let mut order = Vec::new();
+    for _ in 0..21 {
+        let key = queue.next().await.unwrap();
+        queue.done(&key);
+        order.push(key);
+    }
+    assert_eq!(order[0], 0, "news first");
+    let place = order.iter().position(|key| *key == 100).unwrap();
+    assert!(place <= 8, "it has its turn: {order:?}");
+    assert!(queue.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_of_a_key_that_goes_on_are_news() {
+    let queue = Queue::new(Backoff::default());
+    queue.add("busy");
+    assert_eq!(queue.next().await, Some("busy"));
+    queue.again("busy");
+    queue.done(&"busy");
+    queue.add("other");
+    assert_eq!(queue.next().await, Some("other"), "ripe, and only going on");
+    queue.add("busy");
+    queue.add("last");
+    assert_eq!(queue.next().await, Some("busy"));
+    assert_eq!(queue.next().await, Some("last"));
+    assert!(queue.is_empty(), "it was queued once");
+}

@@ -270,7 +270,7 @@ fn every_example_folder_is_played() {
     let mut found: Vec<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap())
-        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .filter(|entry| entry.path().join("README.md").is_file())
         .map(|entry| entry.file_name().into_string().unwrap())
         .collect();
     found.sort();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
+use tidegate_sim::controllers::pods::Pod;
 use tidegate_sim::controllers::{deployment, replica_set};
 
 fn now() -> Timestamp {

@@ -8,8 +8,10 @@ use tidegate_api::values::IntOrString;
 use tidegate_api::wire::{Items, Text};
 use tidegate_engine::counts::{Counts, SetSize, Situation, Weights, next_basic, routed_target};
 use tidegate_engine::steps::{self, StepKind};
+use tidegate_validate::references::Found;
 
 use crate::age::human;
+use crate::forecast_analysis;
 use crate::table::aligned;
 
 /// Moves on the way to a size at most; a size is reached in far fewer, or never.
@@ -54,11 +56,13 @@ pub struct Forecast {
 }
 
 /// Forecasts an update of a Rollout that is healthy at its full size.
-pub fn forecast(rollout: &Rollout) -> Forecast {
+///
+/// `found` are the objects it names, as far as they are at hand: analyses that are not take no time.
+pub fn forecast(rollout: &Rollout, found: &Found) -> Forecast {
     let mut forecast = Forecast { name: rollout.metadata.name.text().to_owned(), ..Forecast::default() };
     match (rollout.spec.canary(), rollout.spec.blue_green()) {
-        (Some(canary), _) => Walk::new(rollout, canary).all(&mut forecast),
-        (None, Some(_)) => blue_green(rollout, &mut forecast),
+        (Some(canary), _) => Walk::new(rollout, canary, found).all(&mut forecast),
+        (None, Some(_)) => blue_green(rollout, found, &mut forecast),
         (None, None) => {}
     }
     forecast
@@ -67,19 +71,30 @@ pub fn forecast(rollout: &Rollout) -> Forecast {
 /// The sizes of the two sets on their way through the steps.
 struct Walk<'a> {
     canary: &'a CanaryStrategy,
+    found: &'a Found,
     replicas: i32,
     min_ready: i64,
-    new: i32,
-    stable: i32,
+    new: SetSize,
+    stable: SetSize,
     weight: i32,
     seconds: i64,
 }
 
+/// A set with all its pods.
+fn complete(pods: i32) -> SetSize {
+    SetSize { spec: pods, actual: pods, available: pods }
+}
+
+/// A set that is to have so many pods: some go at once, or some are yet to come.
+fn resized(set: SetSize, pods: i32) -> SetSize {
+    SetSize { spec: pods, actual: set.actual.min(pods), available: set.available.min(pods) }
+}
+
 impl<'a> Walk<'a> {
-    fn new(rollout: &Rollout, canary: &'a CanaryStrategy) -> Self {
+    fn new(rollout: &Rollout, canary: &'a CanaryStrategy, found: &'a Found) -> Self {
         let replicas = rollout.spec.replicas_or_default();
         let min_ready = i64::from(rollout.spec.min_ready_seconds.unwrap_or_default());
-        Self { canary, replicas, min_ready, new: 0, stable: replicas, weight: 0, seconds: 0 }
+        Self { canary, found, replicas, min_ready, new: complete(0), stable: complete(replicas), weight: 0, seconds: 0 }
     }
 
     fn all(mut self, forecast: &mut Forecast) {
@@ -93,53 +108,55 @@ impl<'a> Walk<'a> {
     }
 
     fn situation(&self, index: usize) -> Situation<'a> {
-        let size = |pods: i32| SetSize { spec: pods, actual: pods, available: pods };
         Situation {
             replicas: self.replicas,
             canary: self.canary,
             step_index: i32::try_from(index).ok(),
             abort: false,
             is_full: false,
-            new: Some(size(self.new)),
-            stable: Some(size(self.stable)),
+            new: Some(self.new),
+            stable: Some(self.stable),
             others: Vec::new(),
         }
     }
 
-    /// Moves pods until they are as the step asks; returns the most there were at once, and whether any were added.
+    /// Moves pods until they are as the step asks, as the engine does: one set per look, stable first; pods that are made
+    /// become available when nothing else is left to do. Returns the most that were asked for at once, and whether any
+    /// were added.
     fn settle(&mut self, index: usize) -> (i32, bool) {
-        let before = self.new.saturating_add(self.stable);
-        let (mut peak, mut grows) = (before, false);
-        let full = self.situation(index).max_weight();
-        for pass in 0..MOST_MOVES {
+        let (mut peak, mut grows) = (self.pods(), false);
+        // The router has the old weights until the pods for the new ones are there.
+        let mut weight = self.weight;
+        for _ in 0..MOST_MOVES {
             let at = self.situation(index);
-            let counts = if self.canary.traffic_routing.is_some() {
-                // The router has the old weights until the pods for the new ones are there.
-                let weight = if pass == 0 { self.weight } else { at.step_weight() };
-                routed_target(&at, Some(Weights { canary: weight, stable: full.saturating_sub(weight) }))
+            let Counts { canary, stable } = self.wanted(&at, weight);
+            if stable != self.stable.spec {
+                self.stable = resized(self.stable, stable);
+            } else if canary != self.new.spec {
+                grows |= canary > self.new.spec;
+                self.new = resized(self.new, canary);
+            } else if self.new.available < canary || self.stable.available < stable {
+                (self.new, self.stable) = (complete(canary), complete(stable));
+            } else if weight != at.step_weight() {
+                weight = at.step_weight();
             } else {
-                next_basic(&at)
-            };
-            let Counts { canary, stable } = counts;
-            if pass > 0 && (canary, stable) == (self.new, self.stable) {
                 break;
             }
-            grows |= canary > self.new;
-            // Within one move pods are made before others are taken away.
-            peak = peak.max(canary.max(self.new).saturating_add(stable.max(self.stable)).min(self.limit()));
-            (self.new, self.stable) = (canary, stable);
+            peak = peak.max(self.pods());
         }
-        self.weight = self.situation(index).step_weight();
+        self.weight = weight;
         (peak, grows)
     }
 
-    /// Pods there may be at once; with a router surge does not count.
-    fn limit(&self) -> i32 {
-        if self.canary.traffic_routing.is_some() {
-            return i32::MAX;
+    fn wanted(&self, at: &Situation<'_>, weight: i32) -> Counts {
+        if self.canary.traffic_routing.is_none() {
+            return next_basic(at);
         }
-        let posts = tidegate_engine::counts::fence_posts(self.canary, self.replicas);
-        self.replicas.saturating_add(posts.surge).max(self.new.saturating_add(self.stable))
+        routed_target(at, Some(Weights { canary: weight, stable: at.max_weight().saturating_sub(weight) }))
+    }
+
+    fn pods(&self) -> i32 {
+        self.new.spec.saturating_add(self.stable.spec)
     }
 
     fn step(&mut self, index: usize, step: &CanaryStep) -> ForecastRow {
@@ -155,7 +172,11 @@ impl<'a> Walk<'a> {
                     human(jiff::SignedDuration::from_secs(lasts))
                 }
             },
-            StepKind::Analysis(_) => "an AnalysisRun".to_owned(),
+            StepKind::Analysis(analysis) => {
+                let lasts = forecast_analysis::seconds(analysis.templates.items(), self.found);
+                self.seconds = self.seconds.saturating_add(lasts);
+                "an AnalysisRun".to_owned()
+            }
             StepKind::Experiment(experiment) => {
                 let lasts = experiment.duration.as_deref().and_then(|text| GoDuration::parse(text).ok());
                 self.seconds = self.seconds.saturating_add(lasts.map_or(0, GoDuration::as_seconds));
@@ -163,7 +184,7 @@ impl<'a> Walk<'a> {
             }
             StepKind::Plugin(plugin) => format!("plugin {}", plugin.name.text()),
             StepKind::SetWeight(_) | StepKind::SetCanaryScale(_) if grows => {
-                format!("{} pods of the new version", self.new)
+                format!("{} pods of the new version", self.new.spec)
             }
             _ => "nothing".to_owned(),
         };
@@ -171,8 +192,8 @@ impl<'a> Walk<'a> {
             step: index + 1,
             action: steps::text(step),
             weight: self.weight,
-            canary: self.new,
-            stable: self.stable,
+            canary: self.new.spec,
+            stable: self.stable.spec,
             peak,
             earliest_seconds: self.seconds,
             waits_for,
@@ -229,7 +250,7 @@ fn seconds(duration: &IntOrString) -> i64 {
     }
 }
 
-fn blue_green(rollout: &Rollout, forecast: &mut Forecast) {
+fn blue_green(rollout: &Rollout, found: &Found, forecast: &mut Forecast) {
     let Some(strategy) = rollout.spec.blue_green() else { return };
     let replicas = rollout.spec.replicas_or_default();
     let preview = strategy.preview_replica_count.unwrap_or(replicas);
@@ -247,8 +268,10 @@ fn blue_green(rollout: &Rollout, forecast: &mut Forecast) {
     let both = |pods: i32| replicas.saturating_add(pods);
     let pods = |count: i32| format!("{count} pods of the new version");
     forecast.steps.push(row(1, "preview", 0, preview, replicas, both(preview), ready, pods(preview)));
-    if strategy.pre_promotion_analysis.is_some() {
+    let mut earliest = ready;
+    if let Some(analysis) = &strategy.pre_promotion_analysis {
         let next = forecast.steps.len() + 1;
+        earliest = earliest.saturating_add(forecast_analysis::seconds(analysis.templates.items(), found));
         forecast.steps.push(row(
             next,
             "pre-promotion analysis",
@@ -256,11 +279,10 @@ fn blue_green(rollout: &Rollout, forecast: &mut Forecast) {
             preview,
             replicas,
             both(preview),
-            ready,
+            earliest,
             "an AnalysisRun".to_owned(),
         ));
     }
-    let mut earliest = ready;
     if strategy.auto_promotion_enabled == Some(false) {
         let automatic = strategy.auto_promotion_seconds.filter(|seconds| *seconds > 0);
         earliest = earliest.saturating_add(automatic.map_or(0, i64::from));
@@ -287,8 +309,9 @@ fn blue_green(rollout: &Rollout, forecast: &mut Forecast) {
         earliest,
         pods(replicas),
     ));
-    if strategy.post_promotion_analysis.is_some() {
+    if let Some(analysis) = &strategy.post_promotion_analysis {
         let next = forecast.steps.len() + 1;
+        earliest = earliest.saturating_add(forecast_analysis::seconds(analysis.templates.items(), found));
         forecast.steps.push(row(
             next,
             "post-promotion analysis",

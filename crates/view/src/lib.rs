@@ -13,6 +13,7 @@ mod age;
 mod analysis;
 mod experiment;
 mod forecast;
+mod forecast_analysis;
 mod forecast_routes;
 mod icon;
 mod images;
@@ -27,13 +28,15 @@ mod rollout;
 mod status;
 mod table;
 mod tree;
+mod verdict;
 mod waiting;
 mod why;
 mod why_chain;
 
 pub use age::human;
 pub use forecast::{Forecast, ForecastRow, forecast, forecast_text};
-pub use forecast_routes::{forecast_routes, named_virtual_services};
+pub use forecast_analysis::harmless_metrics;
+pub use forecast_routes::forecast_routes;
 pub use info::{
     AnalysisRunInfo, ContainerInfo, ExperimentInfo, JobInfo, MeasurementInfo, Meta, MetricInfo, PodInfo,
     ReplicaSetInfo, RolloutInfo, SpecAndStatus,
@@ -44,5 +47,6 @@ pub use paint::Paint;
 pub use pod::{Pod, PodContainer, PodSpec, PodStatus};
 pub use render::{experiment_text, rollout_text, rollout_text_wide};
 pub use status::{is_degraded, is_healthy, status_line, watched_line};
+pub use verdict::{Verdict, judge};
 pub use waiting::waiting_for;
-pub use why::{PodEvent, Since, Why, pod_in_trouble, why, why_text};
+pub use why::{PodEvent, Since, Source, Why, pod_in_trouble, why, why_text};

@@ -6,11 +6,12 @@ use tidegate_api::names::{annotations, condition, phase, reason};
 use tidegate_api::rollout::{RolloutCondition, RolloutStatus};
 use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
+use tidegate_engine::Waiting;
 
 use crate::age::human;
 use crate::info::RolloutInfo;
 use crate::why_chain::{Chain, is_ready};
-use crate::{Objects, waiting};
+use crate::{Objects, Verdict, waiting};
 
 /// The reason our controller gives for what it does not drive.
 const UNSUPPORTED: &str = "Unsupported";
@@ -25,6 +26,17 @@ pub struct Since {
     pub since: Option<Timestamp>,
 }
 
+/// Who says what a Rollout waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// The engine, which was asked about the objects as they are.
+    Engine,
+    /// What the controller last noted in the status, and the objects that were found.
+    #[default]
+    Status,
+}
+
 /// Why a Rollout stands where it stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,8 +49,10 @@ pub struct Why {
     pub phase: String,
     /// Why the phase is what it is, in the controller's words.
     pub message: String,
-    /// What it waits for; nothing when it is healthy.
+    /// What it waits for; nothing when there is nothing left to do.
     pub waiting_for: Vec<Since>,
+    /// Who says so.
+    pub source: Source,
     /// What led there, from the Rollout down to the cause.
     pub chain: Vec<String>,
     /// The command that unblocks it, if one does.
@@ -68,14 +82,21 @@ pub fn pod_in_trouble(info: &RolloutInfo) -> Option<&str> {
     bad.next().map(|pod| pod.object_meta.name.as_str())
 }
 
-/// Looks for the reason. `events` are those of the [pod in trouble](pod_in_trouble), or none.
-pub fn why(objects: &Objects, info: &RolloutInfo, events: &[PodEvent]) -> Why {
+/// Looks for the reason. `events` are those of the [pod in trouble](pod_in_trouble), or none; `verdict` is what the engine
+/// says, where all it looks at could be read.
+pub fn why(objects: &Objects, info: &RolloutInfo, events: &[PodEvent], verdict: Option<&Verdict>) -> Why {
     let rollout = &objects.rollout;
     let unset = RolloutStatus::default();
     let status = rollout.status.as_ref().unwrap_or(&unset);
-    let mut chain = Chain::new(objects, info, status, events);
-    let what = waiting::waiting_for(rollout, info);
-    let what = if what.is_empty() && info.status != phase::HEALTHY { vec![fallback(info, status)] } else { what };
+    let verdict = verdict.filter(|verdict| is_about_this(verdict, info, status));
+    let stored = waiting::waiting_for(rollout, info);
+    let (what, source) = match verdict.map(|verdict| judged(verdict, info, &stored)) {
+        Some(judged) if !judged.is_empty() => (judged, Source::Engine),
+        Some(_) if info.status == phase::HEALTHY => (Vec::new(), Source::Engine),
+        _ if stored.is_empty() && info.status != phase::HEALTHY => (vec![fallback(info, status)], Source::Status),
+        _ => (stored, Source::Status),
+    };
+    let mut chain = Chain::new(objects, info, status, events, verdict);
     chain.explain();
     let since = since(info, status);
     Why {
@@ -84,9 +105,31 @@ pub fn why(objects: &Objects, info: &RolloutInfo, events: &[PodEvent]) -> Why {
         phase: info.status.clone(),
         message: info.message.clone(),
         waiting_for: what.into_iter().map(|what| Since { what, since }).collect(),
+        source,
         chain: chain.lines,
         unblock: chain.unblock.map(|command| with_namespace(&command, &info.object_meta.namespace)),
     }
+}
+
+/// Whether the engine's word and the status are about the same state. A spec that the controller has not seen, or one that
+/// it refuses for a reason that cannot be seen from here, is told by the status.
+fn is_about_this(verdict: &Verdict, info: &RolloutInfo, status: &RolloutStatus) -> bool {
+    let is_held = found(status, condition::PROGRESSING).is_some_and(|found| found.reason.text() == UNSUPPORTED);
+    let refuses = verdict.holds.iter().any(|hold| matches!(hold, Waiting::ValidSpec { .. }));
+    let is_refused = found(status, condition::INVALID_SPEC).is_some();
+    !is_unseen(info) && !is_held && (refuses || !is_refused)
+}
+
+/// What holds it by the engine's word; the failure of a write is known to the status alone.
+fn judged(verdict: &Verdict, info: &RolloutInfo, stored: &[String]) -> Vec<String> {
+    let mut what: Vec<String> = verdict.holds.iter().map(ToString::to_string).collect();
+    let routes = stored.iter().filter(|thing| thing.starts_with("routes that can be written"));
+    let is_told = verdict.holds.iter().any(|hold| matches!(hold, Waiting::Routes { .. }));
+    what.extend(routes.filter(|_| !is_told).cloned());
+    if what.is_empty() && stored.is_empty() && info.status != phase::HEALTHY {
+        what.extend(verdict.next.as_ref().map(|next| format!("the controller to {next}")));
+    }
+    what
 }
 
 fn with_namespace(command: &str, namespace: &str) -> String {

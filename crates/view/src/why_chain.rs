@@ -5,11 +5,12 @@ use tidegate_api::names::{analysis_phase, condition, phase, reason};
 use tidegate_api::rollout::RolloutStatus;
 use tidegate_api::values::Time;
 use tidegate_api::wire::{Items, Text};
-use tidegate_engine::steps;
+use tidegate_engine::{Waiting, routing, steps};
+use tidegate_traffic::istio::names::VirtualServiceName;
 
 use crate::info::{AnalysisRunInfo, PodInfo, ReplicaSetInfo, RolloutInfo};
 use crate::why::{PodEvent, found, is_unseen, revision};
-use crate::{Objects, pod};
+use crate::{Objects, Verdict, pod};
 
 /// Pods that are named at most; more are alike.
 const MOST_PODS: usize = 3;
@@ -20,6 +21,7 @@ pub(crate) struct Chain<'a> {
     info: &'a RolloutInfo,
     status: &'a RolloutStatus,
     events: &'a [PodEvent],
+    verdict: Option<&'a Verdict>,
     pub(crate) lines: Vec<String>,
     pub(crate) unblock: Option<String>,
 }
@@ -30,13 +32,16 @@ impl<'a> Chain<'a> {
         info: &'a RolloutInfo,
         status: &'a RolloutStatus,
         events: &'a [PodEvent],
+        verdict: Option<&'a Verdict>,
     ) -> Self {
-        Self { objects, info, status, events, lines: Vec::new(), unblock: None }
+        Self { objects, info, status, events, verdict, lines: Vec::new(), unblock: None }
     }
 
     /// Fills in lines and command.
     pub(crate) fn explain(&mut self) {
         if self.info.status == phase::HEALTHY {
+            // Something it names may have gone since.
+            self.unblock = self.refusal().map(|problem| self.correction(&problem));
             return;
         }
         if is_unseen(self.info) {
@@ -44,8 +49,8 @@ impl<'a> Chain<'a> {
             self.lines.push(format!("the spec is at generation {generation}, the controller has seen {observed}"));
             return self.look_at_the_controller();
         }
-        if found(self.status, condition::INVALID_SPEC).is_some() {
-            self.unblock = Some(format!("kubectl edit rollout {}", self.name()));
+        if let Some(problem) = self.refusal() {
+            self.unblock = Some(self.correction(&problem));
             return;
         }
         self.step();
@@ -56,6 +61,31 @@ impl<'a> Chain<'a> {
             return self.paused();
         }
         self.under_way();
+    }
+
+    /// What the engine says holds it.
+    fn holds(&self) -> impl Iterator<Item = &'a Waiting> + use<'a> {
+        self.verdict.into_iter().flat_map(|verdict| &verdict.holds)
+    }
+
+    /// Why the spec is refused, by the engine's word or else by the status.
+    fn refusal(&self) -> Option<String> {
+        let by_engine = self.holds().find_map(|hold| match hold {
+            Waiting::ValidSpec { message } => Some(message.clone()),
+            _ => None,
+        });
+        by_engine.or_else(|| found(self.status, condition::INVALID_SPEC).map(|found| found.message.text().to_owned()))
+    }
+
+    /// Where to mend it: a route that does not fit is the VirtualService's.
+    fn correction(&self, problem: &str) -> String {
+        let is_named =
+            |name: &VirtualServiceName| problem.contains(&format!("{:?}: Istio VirtualService has", name.name));
+        let routes = routing::virtual_services(&self.objects.rollout).into_iter().map(|(name, _)| name);
+        match routes.into_iter().find(is_named) {
+            Some(found) => format!("kubectl edit virtualservice {}", found.name),
+            None => format!("kubectl edit rollout {}", self.name()),
+        }
     }
 
     fn name(&self) -> &str {
@@ -114,13 +144,33 @@ impl<'a> Chain<'a> {
         }
         let routes = found(self.status, condition::TRAFFIC_ROUTING).filter(|found| found.status.text() == "False");
         self.lines.extend(routes.map(|routes| format!("routes: {}", routes.message.text())));
+        self.behind();
         self.running();
         let is_short = self.pods();
-        let is_unexplained = self.lines.len() == before && self.info.waiting_for.is_empty();
+        let is_unexplained =
+            self.lines.len() == before && self.info.waiting_for.is_empty() && self.holds().next().is_none();
         if is_late || (is_short && self.is_failing()) {
             self.unblock = Some(self.plugin("abort"));
         } else if is_unexplained && self.info.status != phase::DEGRADED {
             self.look_at_the_controller();
+        }
+    }
+
+    /// What is behind the holds that only the engine knows.
+    fn behind(&mut self) {
+        for hold in self.holds() {
+            match hold {
+                Waiting::StableCapacity { needed, .. } => self.lines.push(format!(
+                    "the stable version would carry more than its pods can: {needed} are needed before weights change"
+                )),
+                Waiting::Propagation { .. } => {
+                    self.lines.push("routes or subsets were written a moment ago".to_owned());
+                }
+                Waiting::Verification { .. } => {
+                    self.lines.push("the router has not confirmed the weights that were set".to_owned());
+                }
+                _ => {}
+            }
         }
     }
 

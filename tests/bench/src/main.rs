@@ -6,6 +6,7 @@
 //!   stage.rs     the control plane                   subject.rs               the controller, any compatible one
 //!   fleet.rs     the Rollouts, watched               objects.rs               what is put into the cluster
 //!   latency.rs   restart.rs   planning.rs  routes.rs single figures
+//!   plugin.rs    the command line
 //!   audit.rs     requests, from the API server's log processes.rs             memory and processor time
 //! ```
 //!
@@ -19,6 +20,7 @@ mod latency;
 mod measure;
 mod objects;
 mod planning;
+mod plugin;
 mod processes;
 mod restart;
 mod routes;
@@ -63,6 +65,12 @@ pub(crate) struct Cli {
     /// Restarts that are timed
     #[arg(long, default_value_t = 5)]
     restarts: usize,
+    /// Measure the command line instead of a controller
+    #[arg(long)]
+    cli: bool,
+    /// The command line that is measured [default: our own, next to this program]
+    #[arg(long, value_name = "PROGRAM", requires = "cli")]
+    plugin: Option<std::path::PathBuf>,
     /// Seconds after which a phase has failed
     #[arg(long, default_value_t = 900)]
     patience: u64,
@@ -108,6 +116,11 @@ async fn until_interrupted(cli: &Cli) -> Result<()> {
 }
 
 async fn perform(cli: &Cli) -> Result<()> {
+    if cli.cli {
+        let program = cli.plugin.clone().map_or_else(|| beside("kubectl-argo-rollouts"), Ok)?;
+        let text = plugin::measure(&program).await?;
+        return std::io::stdout().write_all(text.as_bytes()).context("writing to standard output");
+    }
     let commands = if cli.controller.is_empty() { vec![own()?] } else { cli.controller.clone() };
     let subjects = commands.iter().map(|command| Subject::parse(command)).collect::<Result<Vec<_>>>()?;
     for count in &cli.rollouts {
@@ -124,8 +137,11 @@ async fn perform(cli: &Cli) -> Result<()> {
 
 /// Our own controller, where cargo puts it.
 fn own() -> Result<String> {
-    let program = std::env::current_exe().context("where is this program?")?.with_file_name("rollouts-controller");
-    Ok(program.display().to_string())
+    Ok(beside("rollouts-controller")?.display().to_string())
+}
+
+fn beside(name: &str) -> Result<std::path::PathBuf> {
+    Ok(std::env::current_exe().context("where is this program?")?.with_file_name(name))
 }
 
 fn print(cli: &Cli, count: u32, reports: Vec<(String, Report)>) -> Result<()> {

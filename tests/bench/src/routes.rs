@@ -257,9 +257,9 @@ async fn all_at_once(
                 left.remove(&name);
             }
         }
-        anyhow::Ok((begun.elapsed(), Clock::system().now()))
+        anyhow::Ok(begun.elapsed())
     };
-    let (_, (took, done)) = tokio::try_join!(stage.patch_rollouts(0..count, true, |_| objects::abort()), moved)?;
+    let (_, took) = tokio::try_join!(stage.patch_rollouts(0..count, true, |_| objects::abort()), moved)?;
     let share = count as f64 / AT_ONCE as f64;
     figures.held(
         &format!("{count} aborts at once to routes on stable"),
@@ -267,6 +267,8 @@ async fn all_at_once(
         Unit::Seconds,
         Some(targets::ALL_ABORTED * share),
     );
+    fleet.until("aborted", count, patience, running, Seen::is_aborted).await?;
+    let done = Clock::system().now();
     let after = stage.quiet(running, patience).await?;
     let is_write = |entry: &&Entry| {
         entry.user == USER
@@ -275,7 +277,12 @@ async fn all_at_once(
             && !matches!(entry.resource.as_str(), "events" | "leases")
     };
     let writes = after.iter().filter(is_write).count() as f64 / count as f64;
-    figures.held("writes after that, for each", writes, Unit::Each, Some(targets::WRITES_AFTER_ABORT));
+    figures.held(
+        "writes after all are told as aborted, for each",
+        writes,
+        Unit::Each,
+        Some(targets::WRITES_AFTER_ABORT),
+    );
     stage.patch_rollouts(0..count, false, |number| objects::image(number, "shop:2")).await?;
     fleet.until("Healthy", count, patience, running, Seen::is_healthy).await?;
     Ok(())

@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod asking;
 mod changing;
+mod completing;
+mod corners;
 mod making;
+mod planning;
 mod refused;
 mod showing;
 mod terminal;

@@ -165,6 +165,10 @@ fn answers_that_make_no_sense_are_told() {
     let output = world.run(&["get", "rollout", "x"]);
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.starts_with("Error: rollout \"x\" cannot be read: "), "{err}");
+    assert!(
+        err.contains("\nHint: it is not in the form this plugin knows: the controller or its CRDs may be newer"),
+        "{err}"
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -312,4 +316,24 @@ fn kinds_that_may_not_be_read_are_left_out_and_named() {
         assert!(String::from_utf8_lossy(&output.stdout).contains("Healthy"));
         assert_eq!(output.status.code(), Some(0));
     }
+}
+
+#[test]
+fn why_falls_back_to_the_status_where_something_may_not_be_read() {
+    let world = World::new();
+    let pause = json!({"phase": "Paused", "message": "CanaryPauseStep", "currentStepIndex": 1,
+        "pauseConditions": [{"reason": "CanaryPauseStep", "startTime": "2026-01-01T00:00:00Z"}]});
+    let mut rollout = canary("web", steps(), pause);
+    rollout["spec"]["strategy"]["canary"]["canaryService"] = json!("new");
+    rollout["spec"]["strategy"]["canary"]["stableService"] = json!("old");
+    world.rollout(&rollout);
+    world.refuse(|asked| {
+        asked.path.contains("/services/").then(|| status(403, "Forbidden", "services \"new\" is forbidden: no"))
+    });
+    let output = world.run(&["why", "web"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(err, "Warning: services \"new\" is forbidden: no; this is told from the status alone\n");
+    let first = "Paused: waiting for someone to promote or abort (CanaryPauseStep) since 2026-01-01T00:00:00Z (";
+    assert!(out.starts_with(first), "{out}");
+    assert!(out.ends_with("\nUnblock: kubectl argo rollouts promote web\n"), "{out}");
 }

@@ -24,6 +24,10 @@ struct Terminal {
 
 impl Terminal {
     fn start(world: &World, arguments: &[&str], rows: u16, columns: u16) -> Self {
+        Self::start_with(world, arguments, rows, columns, &[("TERM", "xterm")])
+    }
+
+    fn start_with(world: &World, arguments: &[&str], rows: u16, columns: u16, environment: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -32,7 +36,13 @@ impl Terminal {
         let stream = || Stdio::from(slave.try_clone().unwrap());
         resize(&master, rows, columns);
         let mut command: Command = world.command(arguments);
-        let child = command.env("TERM", "xterm").stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
+        let child = command
+            .envs(environment.iter().copied())
+            .stdin(stream())
+            .stdout(stream())
+            .stderr(stream())
+            .spawn()
+            .unwrap();
         let (sender, chunks) = mpsc::channel();
         let mut reader = File::from(master.try_clone().unwrap());
         std::thread::spawn(move || {
@@ -126,4 +136,33 @@ fn an_error_in_a_terminal_tells_a_person_where_to_look() {
     let text = terminal.until("Hint: is it in another namespace (-n)");
     assert!(text.contains("Error: rollouts.argoproj.io \"gone\" not found"), "{text:?}");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn colours_on_a_terminal_are_for_whoever_does_not_refuse_them() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let coloured = |environment: &[(&str, &str)], arguments: &[&str]| {
+        let arguments = [&["get", "rollout", "web"], arguments].concat();
+        let mut terminal = Terminal::start_with(&world, &arguments, 40, 120, environment);
+        let text = terminal.until("⟳ web");
+        assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+        text.contains('\u{1b}')
+    };
+    assert!(coloured(&[("TERM", "xterm")], &[]));
+    assert!(coloured(&[("TERM", "xterm"), ("NO_COLOR", "")], &[]), "an empty NO_COLOR refuses nothing");
+    assert!(!coloured(&[("TERM", "xterm"), ("NO_COLOR", "1")], &[]));
+    assert!(!coloured(&[("TERM", "dumb")], &[]));
+    assert!(!coloured(&[("TERM", "xterm")], &["--no-color"]));
+}
+
+#[test]
+fn a_terminal_of_one_column_and_one_row_is_enough_to_live() {
+    let world = World::new();
+    world.rollout(&canary("web", steps(), json!({"phase": "Healthy"})));
+    let mut terminal = Terminal::start(&world, &["get", "rollout", "web", "-w"], 1, 1);
+    assert_eq!(lines(&terminal.until("\u{1b}[J"))[0], "N");
+    terminal.signal("INT");
+    terminal.until("\u{1b}[?1049lName:");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
 }

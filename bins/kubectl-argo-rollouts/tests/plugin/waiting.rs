@@ -211,3 +211,28 @@ fn a_server_that_falls_silent_keeps_nobody_from_leaving() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{words:?}");
     }
 }
+
+#[test]
+fn a_wait_that_no_controller_ends_asks_whether_one_runs() {
+    let world = World::new();
+    world.rollout(&canary("bare", steps(), Value::Null));
+    let hint = |why: &str| {
+        format!(
+            "Error: Rollout status watch exceeded timeout\nHint: {why}: is the controller running? `kubectl get pods \
+             --all-namespaces -l app.kubernetes.io/name=argo-rollouts` shows it\n"
+        )
+    };
+    let line = "Progressing - more replicas need to be updated\n";
+    let nobody = hint("no controller has written a status");
+    world.says(&["status", "bare", "--wait-for=healthy", "-t", "1s"], 3, line, &nobody);
+    world.says(&["status", "bare", "-t", "1s"], 1, line, &nobody);
+    // One that was there once.
+    world.rollout(&canary("left", steps(), json!({"phase": "Healthy", "observedGeneration": "1"})));
+    let patch = json!({"spec": {"replicas": 5}});
+    let path = "/apis/argoproj.io/v1alpha1/namespaces/default/rollouts/left";
+    world.request("PATCH", path, "application/merge-patch+json", &patch);
+    let output = world.run(&["status", "left", "--wait-for=paused", "-t", "1s"]);
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(err, hint("the spec is at generation 2, and a controller has seen 1"));
+    assert_eq!(output.status.code(), Some(3));
+}

@@ -30,12 +30,9 @@ pub(crate) enum GetCommand {
     Experiment(GetExperiment),
 }
 
-/// Shows a Rollout: where it stands, its revisions, their pods and analyses.
+/// How something is shown, whatever it is.
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct GetRollout {
-    #[command(flatten)]
-    pub(crate) target: OneName,
+pub(crate) struct Showing {
     /// Go on showing it
     #[arg(short, long)]
     pub(crate) watch: bool,
@@ -45,15 +42,25 @@ pub(crate) struct GetRollout {
     /// Colours also where there is no terminal
     #[arg(long, value_parser = ["auto", "always", "never"], default_value = "auto")]
     pub(crate) color: String,
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub(crate) output: Option<Output>,
+}
+
+/// Shows a Rollout: where it stands, its revisions, their pods and analyses.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct GetRollout {
+    #[command(flatten)]
+    pub(crate) target: OneName,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
     /// End after so many seconds; 0 for never
     #[arg(long, value_name = "N", default_value = "0", value_parser = value::integer, allow_hyphen_values = true)]
     pub(crate) timeout_seconds: i64,
     /// End with the update: exit code 0 when it is healthy, 1 when it is degraded
     #[arg(long)]
     pub(crate) until_done: bool,
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Output>,
 }
 
 /// Shows an Experiment, its pods and analyses.
@@ -62,18 +69,8 @@ pub(crate) struct GetRollout {
 pub(crate) struct GetExperiment {
     #[command(flatten)]
     pub(crate) target: OneName,
-    /// Go on showing it
-    #[arg(short, long)]
-    pub(crate) watch: bool,
-    /// No colours
-    #[arg(long)]
-    pub(crate) no_color: bool,
-    /// Colours also where there is no terminal
-    #[arg(long, value_parser = ["auto", "always", "never"], default_value = "auto")]
-    pub(crate) color: String,
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub(crate) output: Option<Output>,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
 }
 
 #[derive(Subcommand)]

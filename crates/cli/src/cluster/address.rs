@@ -28,6 +28,10 @@ const fn apps(plural: &'static str, singular: &'static str) -> Resource {
     Resource { base: "apis/apps/v1", group: "apps", plural, singular, is_namespaced: true }
 }
 
+const fn istio(plural: &'static str, singular: &'static str) -> Resource {
+    Resource { base: ISTIO_VERSIONS[0], group: "networking.istio.io", plural, singular, is_namespaced: true }
+}
+
 const fn core(plural: &'static str, singular: &'static str) -> Resource {
     Resource { base: "api/v1", group: "", plural, singular, is_namespaced: true }
 }
@@ -38,16 +42,15 @@ pub(crate) const ANALYSIS_RUNS: Resource = ours("analysisruns", "analysisrun", t
 pub(crate) const ANALYSIS_TEMPLATES: Resource = ours("analysistemplates", "analysistemplate", true);
 pub(crate) const CLUSTER_ANALYSIS_TEMPLATES: Resource =
     ours("clusteranalysistemplates", "clusteranalysistemplate", false);
-pub(crate) const VIRTUAL_SERVICES: Resource = Resource {
-    base: "apis/networking.istio.io/v1",
-    group: "networking.istio.io",
-    plural: "virtualservices",
-    singular: "virtualservice",
-    is_namespaced: true,
-};
+pub(crate) const VIRTUAL_SERVICES: Resource = istio("virtualservices", "virtualservice");
+pub(crate) const DESTINATION_RULES: Resource = istio("destinationrules", "destinationrule");
+/// Where objects of Istio are, the newest version first.
+pub(crate) const ISTIO_VERSIONS: [&str; 3] =
+    ["apis/networking.istio.io/v1", "apis/networking.istio.io/v1beta1", "apis/networking.istio.io/v1alpha3"];
 pub(crate) const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
 pub(crate) const DEPLOYMENTS: Resource = apps("deployments", "deployment");
 pub(crate) const PODS: Resource = core("pods", "pod");
+pub(crate) const SERVICES: Resource = core("services", "service");
 pub(crate) const EVENTS: Resource = core("events", "event");
 pub(crate) const POD_TEMPLATES: Resource = core("podtemplates", "podtemplate");
 

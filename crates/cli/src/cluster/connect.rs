@@ -19,7 +19,7 @@ pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
     // One provider for the process; that it is there already is no harm.
     let _already = rustls::crypto::ring::default_provider().install_default();
     let timeout = global.timeout().map_err(ApiError::Configuration)?;
-    let mut config = configuration(global).await?;
+    let (mut config, user) = configuration(global).await?;
     overridden(&mut config, global)?;
     // A request that was put off is sent again by us, a few times and not for minutes.
     config.default_retry = false;
@@ -32,10 +32,12 @@ pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
         let plugin = plugin.map_or_else(String::new, |plugin| format!("credentials from {plugin:?}: "));
         ApiError::Configuration(format!("no client for {url}: {plugin}{reason}"))
     })?;
-    Ok(Cluster { client, namespace, url, timeout })
+    Ok(Cluster { client, namespace, url, user, timeout })
 }
 
-async fn configuration(global: &Global) -> Result<Config, ApiError> {
+/// The configuration and what to call the user.
+async fn configuration(global: &Global) -> Result<(Config, String), ApiError> {
+    let nobody = || "this user".to_owned();
     let options = KubeConfigOptions {
         context: global.context.clone(),
         cluster: global.cluster.clone(),
@@ -51,18 +53,27 @@ async fn configuration(global: &Global) -> Result<Config, ApiError> {
     let is_empty = kubeconfig.clusters.is_empty() && kubeconfig.contexts.is_empty();
     if is_empty && !asks {
         if let Ok(config) = Config::incluster() {
-            return Ok(config);
+            return Ok((config, nobody()));
         }
         let server = std::env::var("KUBERNETES_MASTER").unwrap_or_else(|_| NOWHERE.to_owned());
-        return Ok(Config::new(address(&server)?));
+        return Ok((Config::new(address(&server)?), nobody()));
     }
     let mut options = options;
     if options.context.is_none() && kubeconfig.current_context.as_deref().unwrap_or_default().is_empty() {
-        return without_context(&kubeconfig, &options, global);
+        return Ok((without_context(&kubeconfig, &options, global)?, nobody()));
     }
-    Config::from_custom_kubeconfig(kubeconfig, &std::mem::take(&mut options))
+    let user = user(&kubeconfig, &options).map_or_else(nobody, |user| format!("user {user:?} of {file}"));
+    let config = Config::from_custom_kubeconfig(kubeconfig, &std::mem::take(&mut options))
         .await
-        .map_err(|error| ApiError::Configuration(format!("{file}: {}", super::error::cause(&error, ""))))
+        .map_err(|error| ApiError::Configuration(format!("{file}: {}", super::error::cause(&error, ""))))?;
+    Ok((config, user))
+}
+
+/// The name of the user that is asked as.
+fn user(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> Option<String> {
+    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
+    let named = kubeconfig.contexts.iter().find(|found| Some(&found.name) == context);
+    options.user.clone().or_else(|| named?.context.as_ref()?.user.clone())
 }
 
 /// No context is chosen: a cluster may be named, or the server alone.

@@ -27,6 +27,9 @@ pub(crate) enum ApiError {
     /// A name that cannot be asked for.
     #[error("{0}")]
     Name(String),
+    /// There are no credentials to send: nothing was asked.
+    #[error("no credentials for {user}: {cause}")]
+    Credentials { user: String, cause: String },
 }
 
 /// A refusal by the API.
@@ -76,6 +79,13 @@ impl ApiError {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),
+            Self::Credentials { user, .. } => Some(format!(
+                "log in again as {user} with the tool that wrote the kubeconfig, or choose others with --user, --context or --token"
+            )),
+            Self::Unreadable { .. } => Some(
+                "it is not in the form this plugin knows: the controller or its CRDs may be newer than the plugin (`version` names it)"
+                    .to_owned(),
+            ),
             Self::Unreachable { .. } | Self::Late { .. } => Some(
                 "is the cluster running, and is it the right one? `kubectl config current-context` names it, --context chooses another"
                     .to_owned(),
@@ -121,6 +131,26 @@ pub(crate) fn cause(error: &(dyn Error + 'static), authority: &str) -> String {
             innermost.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     }
     if refused { format!("dial tcp {authority}: connect: connection refused") } else { text(innermost) }
+}
+
+/// Why no credentials could be had, if that is why a request failed.
+pub(crate) fn credentials(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(found) = next {
+        if found.downcast_ref::<kube::client::AuthError>().is_some() {
+            return Some(text(&innermost(found)));
+        }
+        next = found.source();
+    }
+    None
+}
+
+fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut found = error;
+    while let Some(source) = found.source() {
+        found = source;
+    }
+    found
 }
 
 fn text(error: &dyn fmt::Display) -> String {

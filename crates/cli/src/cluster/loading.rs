@@ -6,6 +6,7 @@ use serde_json::Value;
 use tidegate_api::ObjectMeta;
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::experiment::Experiment;
+use tidegate_api::kind::Kind as _;
 use tidegate_api::names::labels;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
@@ -44,6 +45,18 @@ pub(crate) struct Loaded {
     pub(crate) objects: Objects,
     /// What may not be read.
     pub(crate) hidden: Vec<ApiError>,
+}
+
+/// Fields of a Rollout that this plugin does not know, in words. They are stored, so a newer CRD has let them pass.
+pub(crate) fn newer(rollout: &Rollout) -> Option<String> {
+    let unknown = rollout.unknown_fields();
+    let (first, more) = unknown.split_first()?;
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    let name = rollout.metadata.name.text();
+    Some(format!(
+        "rollout {name:?} has a field that this plugin does not know ({first}{more}): the controller may be newer than the \
+         plugin, and know better"
+    ))
 }
 
 /// A Rollout and all that belongs to it. Kinds that may not be read are left out and named.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::address::{Resource, Selection};
-use super::error::{ApiError, Refusal, cause};
+use super::error::{ApiError, Refusal, cause, credentials};
 
 /// Objects per page of a list.
 const PAGE: usize = 500;
@@ -49,6 +49,8 @@ pub(crate) struct Cluster {
     pub(crate) namespace: String,
     /// The address, for messages.
     pub(crate) url: String,
+    /// Who asks, for messages.
+    pub(crate) user: String,
     /// How long a request may take.
     pub(crate) timeout: Option<Duration>,
 }
@@ -191,6 +193,9 @@ impl Cluster {
                 ApiError::Refused(Refusal::new(&status, format!("{method} {path}")))
             }
             other => {
+                if let Some(cause) = credentials(&other) {
+                    return ApiError::Credentials { user: self.user.clone(), cause };
+                }
                 let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
                 ApiError::Unreachable {
                     method: named(method),

@@ -15,7 +15,6 @@ use super::Session;
 use super::printed::{json, json_line, yaml};
 use super::signals::{Signals, Wish};
 use super::triggers::{Triggers, Watched};
-use crate::Outcome;
 use crate::arguments::{GetExperiment, GetRollout, Output};
 use crate::cluster::{
     self, ANALYSIS_RUNS, ApiError, EXPERIMENTS, PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection, selector_text,
@@ -23,6 +22,7 @@ use crate::cluster::{
 };
 use crate::failure::Failure;
 use crate::screen::{self, Screen};
+use crate::{Outcome, Streams};
 
 /// A view is drawn at least this often, so that ages move.
 const TICK: Duration = Duration::from_secs(1);
@@ -36,6 +36,12 @@ struct Manner {
     paint: Paint,
     /// Whether a person reads it, who wants to know what it waits for.
     is_terminal: bool,
+}
+
+impl Manner {
+    fn new(color: &str, no_color: bool, output: Option<Output>, streams: &Streams<'_>) -> Self {
+        Self { output, paint: screen::paint(color, no_color, streams), is_terminal: streams.out_is_terminal }
+    }
 }
 
 /// Something that can be shown.
@@ -115,13 +121,9 @@ impl View for ExperimentInfo {
 }
 
 pub(crate) async fn rollout(session: &mut Session<'_, '_>, get: &GetRollout) -> Result<Outcome, Failure> {
-    let manner = Manner {
-        output: get.output,
-        paint: screen::paint(&get.color, get.no_color, session.streams),
-        is_terminal: session.streams.out_is_terminal,
-    };
+    let manner = Manner::new(&get.showing.color, get.showing.no_color, get.showing.output, session.streams);
     let name = &get.target.name;
-    if !get.watch && !get.until_done {
+    if !get.showing.watch && !get.until_done {
         return once::<RolloutInfo>(session, name, manner).await;
     }
     let seconds = u64::try_from(get.timeout_seconds).unwrap_or_default();
@@ -130,12 +132,8 @@ pub(crate) async fn rollout(session: &mut Session<'_, '_>, get: &GetRollout) -> 
 }
 
 pub(crate) async fn experiment(session: &mut Session<'_, '_>, get: &GetExperiment) -> Result<Outcome, Failure> {
-    let manner = Manner {
-        output: get.output,
-        paint: screen::paint(&get.color, get.no_color, session.streams),
-        is_terminal: session.streams.out_is_terminal,
-    };
-    if get.watch {
+    let manner = Manner::new(&get.showing.color, get.showing.no_color, get.showing.output, session.streams);
+    if get.showing.watch {
         return watch::<ExperimentInfo>(session, &get.target.name, manner, None, false).await;
     }
     once::<ExperimentInfo>(session, &get.target.name, manner).await
@@ -148,8 +146,7 @@ pub(crate) async fn watch_created(
     name: &str,
     no_color: bool,
 ) -> Result<Outcome, Failure> {
-    let paint = screen::paint("auto", no_color, session.streams);
-    let manner = Manner { output: None, paint, is_terminal: session.streams.out_is_terminal };
+    let manner = Manner::new("auto", no_color, None, session.streams);
     if resource == EXPERIMENTS {
         return watch::<ExperimentInfo>(session, name, manner, None, false).await;
     }

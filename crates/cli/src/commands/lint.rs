@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
 pub(super) struct File {
     name: String,
     pub(super) rollouts: Vec<Rollout>,
-    /// Analysis templates by name.
-    pub(super) templates: Vec<(String, AnalysisTemplateSpec)>,
+    /// Analysis templates by name, and whether they are for the whole cluster.
+    templates: Vec<(String, bool, AnalysisTemplateSpec)>,
     warnings: Vec<ManifestError>,
     others: Vec<Document>,
 }
@@ -68,10 +68,10 @@ impl File {
             match document.decode_object()? {
                 Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
                 Some(Object::AnalysisTemplate(template)) => {
-                    file.templates.push((template.metadata.name.text().to_owned(), template.spec));
+                    file.templates.push((template.metadata.name.text().to_owned(), false, template.spec));
                 }
                 Some(Object::ClusterAnalysisTemplate(template)) => {
-                    file.templates.push((template.metadata.name.text().to_owned(), template.spec));
+                    file.templates.push((template.metadata.name.text().to_owned(), true, template.spec));
                 }
                 // Runs and experiments are read strictly, and that is all there is to check without a cluster.
                 Some(_) => {}
@@ -84,10 +84,14 @@ impl File {
         Ok(file)
     }
 
-    pub(super) fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
+    fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
+        self.problems_with(rollout, self.found(rollout))
+    }
+
+    /// What is wrong with a Rollout among these objects.
+    pub(super) fn problems_with(&self, rollout: &Rollout, mut found: Found) -> Vec<FieldError> {
         let mut problems = spec::check(rollout, None);
         let template = self.template(rollout);
-        let mut found = self.found(rollout);
         if template.is_none() {
             // The workload that holds the template is elsewhere: whether a Service selects its pods cannot be told.
             found.services.clear();
@@ -129,8 +133,24 @@ impl File {
         workload.value().pointer(pointer).map(Raw::from)
     }
 
+    /// What the Rollout names and the file holds, analysis templates too.
+    pub(super) fn all_found(&self, rollout: &Rollout) -> Found {
+        let mut found = self.found(rollout);
+        for (name, is_cluster, spec) in &self.templates {
+            let looked = if *is_cluster { &mut found.cluster_templates } else { &mut found.templates };
+            looked.insert(name.clone(), Lookup::Found(spec.clone()));
+        }
+        found
+    }
+
+    /// The DestinationRule of this name, if the file holds it.
+    pub(super) fn destination_rule(&self, rollout: &Rollout, name: &str) -> Option<Value> {
+        let mut rules = self.near(rollout, &["networking.istio.io"], "DestinationRule");
+        rules.find(|document| document.name() == Some(name)).map(|document| document.value().clone())
+    }
+
     /// What the Rollout names and the file holds.
-    pub(super) fn found(&self, rollout: &Rollout) -> Found {
+    fn found(&self, rollout: &Rollout) -> Found {
         let mut found = Found::default();
         for document in self.near(rollout, &[""], "Service") {
             if let Some((name, service)) = named::<Service>(document) {

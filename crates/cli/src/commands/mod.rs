@@ -22,6 +22,7 @@ mod why;
 
 use std::io;
 
+use tidegate_api::rollout::Rollout;
 use tidegate_clock::Clock;
 
 use crate::arguments::{
@@ -36,6 +37,16 @@ pub(crate) struct Session<'a, 's> {
     pub(crate) cluster: Cluster,
     pub(crate) clock: Clock,
     pub(crate) streams: &'a mut Streams<'s>,
+}
+
+impl Session<'_, '_> {
+    /// Warns whoever decides by what is said here, when the Rollout holds more than is known here.
+    fn tell_if_newer(&mut self, rollout: &Rollout) -> io::Result<()> {
+        match cluster::newer(rollout) {
+            Some(text) => writeln!(self.streams.err, "Hint: {text}"),
+            None => Ok(()),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
@@ -67,7 +78,8 @@ pub(crate) async fn run_on(
 ) -> Result<Outcome, Failure> {
     check(&arguments.command)?;
     let namespace = arguments.global.namespace.clone().unwrap_or_else(|| namespace.to_owned());
-    let cluster = Cluster { client, namespace, url: "this process".to_owned(), timeout: None };
+    let cluster =
+        Cluster { client, namespace, url: "this process".to_owned(), user: "this process".to_owned(), timeout: None };
     let mut session = Session { cluster, clock, streams };
     talk(arguments.command, &arguments.global, &mut session).await
 }

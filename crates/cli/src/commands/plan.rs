@@ -1,24 +1,21 @@
 //! `plan`: what an update will do, of a file or of a Rollout in the cluster.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use tidegate_api::analysis::{AnalysisTemplateSpec, Metric};
+use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
-use tidegate_api::values::IntOrString;
-use tidegate_api::wire::{Items, Text};
+use tidegate_api::wire::Text;
+use tidegate_engine::{SeenWorkload, routing};
 use tidegate_manifest::Source;
-use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_validate::references::Lookup;
+use tidegate_validate::references::{self, Found, Lookup, service_roles, template_references};
 use tidegate_validate::spec;
-use tidegate_view::{Forecast, forecast, forecast_routes, forecast_text, named_virtual_services};
+use tidegate_view::{Forecast, forecast, forecast_routes, forecast_text, harmless_metrics};
 
 use super::Session;
 use super::lint::File;
 use super::printed::json;
 use super::set::with_image;
 use crate::arguments::{AnswerForm, Plan};
-use crate::cluster::{ROLLOUTS, VIRTUAL_SERVICES, read_object};
+use crate::cluster::{self, ROLLOUTS, read_object};
 use crate::failure::Failure;
 use crate::{Outcome, Streams};
 
@@ -36,43 +33,90 @@ pub(crate) fn of_file(plan: &Plan, streams: &mut Streams<'_>) -> Result<Outcome,
     }
     let mut forecasts = Vec::new();
     for rollout in &file.rollouts {
-        let mut forecast = forecast(rollout);
-        forecast.refusals.extend(file.problems(rollout).iter().map(ToString::to_string));
-        let found = file.found(rollout).virtual_services.into_iter().filter_map(|(name, found)| match found {
-            Lookup::Found(object) => Some((name, object)),
-            _ => None,
-        });
-        forecast_routes(&mut forecast, rollout, &found.collect());
-        forecast.warnings.extend(file.templates.iter().flat_map(|(name, spec)| harmless(name, spec)));
+        let found = file.all_found(rollout);
+        let mut forecast = forecast(rollout, &found);
+        forecast.refusals.extend(file.problems_with(rollout, found.clone()).iter().map(ToString::to_string));
+        let rule = routing::destination_rule(rollout).and_then(|rule| file.destination_rule(rollout, rule.name.text()));
+        forecast_routes(&mut forecast, rollout, &found, rule.map(Lookup::Found).as_ref());
+        forecast.warnings.extend(elsewhere(rollout, &found));
+        forecast.warnings.extend(harmless_metrics(rollout, &found));
         forecasts.push(forecast);
     }
     tell(plan, &forecasts, streams)
+}
+
+/// What a Rollout names and its file does not hold: nobody knows whether it is there.
+fn elsewhere(rollout: &Rollout, found: &Found) -> Vec<String> {
+    let mut told = Vec::new();
+    let services = service_roles(rollout).into_iter().filter(|role| !found.services.contains_key(role.name));
+    told.extend(services.map(|role| format!("Service {}: not in this file, so it is not checked", role.name)));
+    for reference in template_references(rollout).into_iter().flatten() {
+        let is_cluster = reference.cluster_scope == Some(true);
+        let looked = if is_cluster { &found.cluster_templates } else { &found.templates };
+        let (kind, name) =
+            (if is_cluster { "ClusterAnalysisTemplate" } else { "AnalysisTemplate" }, reference.template_name.text());
+        if !looked.contains_key(name) {
+            told.push(format!("{kind} {name}: not in this file, so it is not checked"));
+        }
+    }
+    told.dedup();
+    told
 }
 
 /// One Rollout of the cluster, with another image if one is given.
 pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Result<Outcome, Failure> {
     let Some(name) = &plan.name else { return Err(Failure::Usage) };
     let mut object: Value = session.cluster.get(ROLLOUTS, name).await?;
-    if let Some(image) = &plan.image {
-        let Some((container, image)) = image.split_once('=') else { return Err(Failure::Usage) };
-        let Some(template) = object.pointer_mut("/spec/template") else {
-            return Err(Failure::said(format!("rollout {name:?} has no pod template of its own")));
-        };
-        with_image(template, container, image)?;
-    }
     let rollout: Rollout = read_object(&object.to_string(), &format!("rollout {name:?}"))?;
-    let mut forecast = forecast(&rollout);
-    forecast.refusals.extend(spec::check(&rollout, None).iter().map(ToString::to_string));
-    let mut found: BTreeMap<VirtualServiceName, Value> = BTreeMap::new();
-    for name in named_virtual_services(&rollout) {
-        let path = VIRTUAL_SERVICES.object(&name.namespace, &name.name).map_err(Failure::Said)?;
-        // What cannot be read is named in a warning.
-        if let Ok(object) = session.cluster.at(&path, "the VirtualService").await {
-            found.insert(name, object);
+    session.tell_if_newer(&rollout)?;
+    let workload = workload(session, &rollout, plan).await?;
+    let rollout = match (&plan.image, &workload) {
+        (Some(image), None) => {
+            let Some(template) = object.pointer_mut("/spec/template") else {
+                return Err(Failure::said(format!("rollout {name:?} has no pod template")));
+            };
+            imaged(template, image)?;
+            read_object(&object.to_string(), &format!("rollout {name:?}"))?
+        }
+        _ => rollout,
+    };
+    let (found, rule, hidden) = match cluster::named(&session.cluster, &rollout).await {
+        Ok((found, rule)) => (found, rule, None),
+        // What may not be read is told, and nothing is refused for want of it.
+        Err(error) => (Found::default(), None, Some(format!("{error}: the objects it names are not checked"))),
+    };
+    let mut forecast = forecast(&rollout, &found);
+    forecast.refusals.extend(spec::check(&rollout, workload.as_ref()).iter().map(ToString::to_string));
+    let template = workload.as_ref().map(|workload| &workload.template).or(rollout.spec.template.as_ref());
+    forecast.refusals.extend(references::check(&rollout, template, &found).iter().map(ToString::to_string));
+    forecast_routes(&mut forecast, &rollout, &found, rule.as_ref());
+    forecast.warnings.extend(hidden);
+    forecast.warnings.extend(harmless_metrics(&rollout, &found));
+    tell(plan, &[forecast], session.streams)
+}
+
+fn imaged(template: &mut Value, assignment: &str) -> Result<(), Failure> {
+    let Some((container, image)) = assignment.split_once('=') else { return Err(Failure::Usage) };
+    with_image(template, container, image)
+}
+
+/// The workload that lends its template, with the image that is asked for.
+async fn workload(
+    session: &Session<'_, '_>,
+    rollout: &Rollout,
+    plan: &Plan,
+) -> Result<Option<spec::Workload>, Failure> {
+    match cluster::workload(&session.cluster, rollout).await? {
+        SeenWorkload::None => Ok(None),
+        SeenWorkload::Missing(problem) => Err(Failure::said(problem)),
+        SeenWorkload::Found(workload) => {
+            let mut template = workload.template.to_value();
+            if let Some(image) = &plan.image {
+                imaged(&mut template, image)?;
+            }
+            Ok(Some(spec::Workload { template: Raw::from(&template), selector: workload.selector }))
         }
     }
-    forecast_routes(&mut forecast, &rollout, &found);
-    tell(plan, &[forecast], session.streams)
 }
 
 fn tell(plan: &Plan, forecasts: &[Forecast], streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
@@ -93,21 +137,4 @@ fn tell(plan: &Plan, forecasts: &[Forecast], streams: &mut Streams<'_>) -> Resul
     }
     let is_warned = plan.strict && forecasts.iter().any(|forecast| !forecast.warnings.is_empty());
     Ok(if is_warned { WARNED } else { Outcome::Success })
-}
-
-/// Metrics of a template that pass whatever is measured.
-fn harmless(template: &str, spec: &AnalysisTemplateSpec) -> Vec<String> {
-    let names = spec.metrics.items().iter().filter(|metric| never_fails(metric)).map(|metric| metric.name.text());
-    names.map(|name| format!("template {template}: metric {name} can never fail")).collect()
-}
-
-fn never_fails(metric: &Metric) -> bool {
-    let accepts_all = metric.failure_limit.as_ref().is_some_and(|limit: &IntOrString| limit.int_value() < 0);
-    let has_condition = !metric.success_condition.text().is_empty() || !metric.failure_condition.text().is_empty();
-    // Jobs, Kayenta and plugins judge by themselves.
-    let judges = metric
-        .provider
-        .as_ref()
-        .is_some_and(|provider| provider.job.is_some() || provider.kayenta.is_some() || provider.plugin.is_some());
-    accepts_all || !(has_condition || judges)
 }

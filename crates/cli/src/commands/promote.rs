@@ -46,6 +46,7 @@ pub(crate) async fn run(session: &mut Session<'_, '_>, promote: &Promote) -> Res
     }
     let name = &promote.target.name;
     let rollout = read(session, name, promote.full).await?;
+    session.tell_if_newer(&rollout)?;
     if promote.skip_current_step || promote.skip_all_steps {
         skippable(&rollout)?;
     }

@@ -45,11 +45,11 @@ pub(crate) async fn run(session: &mut Session<'_, '_>, status: &Status) -> Resul
     let info = &seen.info;
     match (end, status.wait_for) {
         (End::Signal, _) => Ok(INTERRUPTED),
-        (End::Time, Some(_)) if seen.is_unanswered => late(session),
-        (_, Some(wanted)) => waited(session, info, wanted),
+        (End::Time, Some(_)) if seen.is_unanswered => late(session, &seen),
+        (_, Some(wanted)) => waited(session, &seen, wanted),
         (_, None) if is_degraded(info) => Err(degraded(info)),
         (_, None) if is_healthy(info) => Ok(Outcome::Success),
-        (_, None) => Err(Failure::said("Rollout status watch exceeded timeout")),
+        (_, None) => late(session, &seen).map(|_| Outcome::Failure),
     }
 }
 
@@ -58,16 +58,18 @@ struct Seen {
     info: RolloutInfo,
     /// Whether somebody has asked for something that the controller has not answered: the phase is that of before.
     is_unanswered: bool,
+    /// The spec that nobody has seen, in words, if that is so.
+    unseen: Option<String>,
 }
 
 /// The phase follows from the Rollout alone.
 async fn load(session: &Session<'_, '_>, name: &str) -> Result<Seen, Failure> {
     let rollout = cluster::rollout_alone(&session.cluster, name).await?;
-    let is_unanswered = is_unanswered(&rollout);
-    Ok(Seen { info: RolloutInfo::new(&Objects { rollout, ..Objects::default() }), is_unanswered })
+    let (is_unanswered, unseen) = (is_unanswered(&rollout), unseen(&rollout));
+    Ok(Seen { info: RolloutInfo::new(&Objects { rollout, ..Objects::default() }), is_unanswered, unseen })
 }
 
-/// An abort or a retry that is not noted yet, or a pause that was ended while the phase still says so.
+/// An abort or a retry that is not noted yet, or a pause that was ended, or all of them, while the phase still says so.
 fn is_unanswered(rollout: &Rollout) -> bool {
     let Some(status) = &rollout.status else { return false };
     let (is_aborted, is_degraded) = (status.abort == Some(true), status.phase.text() == phase::DEGRADED);
@@ -75,11 +77,26 @@ fn is_unanswered(rollout: &Rollout) -> bool {
         None => is_aborted && !is_degraded,
         Some(_) => !is_aborted && is_degraded,
     };
-    let is_promoted = status.phase.text() == phase::PAUSED
-        && status.controller_pause == Some(true)
-        && status.pause_conditions.items().is_empty()
-        && rollout.spec.paused != Some(true);
+    let is_paused = status.phase.text() == phase::PAUSED && rollout.spec.paused != Some(true);
+    let has_no_pause = status.controller_pause == Some(true) && status.pause_conditions.items().is_empty();
+    let is_promoted = is_paused && (has_no_pause || status.promote_full == Some(true));
     has_changed_sides || is_promoted
+}
+
+/// A spec that no controller has noted in the status.
+fn unseen(rollout: &Rollout) -> Option<String> {
+    let generation = rollout.metadata.generation.unwrap_or_default();
+    let status = rollout.status.as_ref();
+    let observed = status.map_or("", |status| status.observed_generation.text());
+    match observed.parse::<i64>() {
+        Ok(observed) if observed < generation => {
+            Some(format!("the spec is at generation {generation}, and a controller has seen {observed}"))
+        }
+        Ok(_) => None,
+        // Controllers of old wrote a hash here, and one that is alive writes a phase.
+        Err(_) if status.is_some_and(|status| !status.phase.text().is_empty()) => None,
+        Err(_) => Some("no controller has written a status".to_owned()),
+    }
 }
 
 fn degraded(info: &RolloutInfo) -> Failure {
@@ -141,7 +158,8 @@ fn needs_a_person(info: &RolloutInfo) -> bool {
     is_paused(info) && !info.waiting_for.iter().any(|thing| thing.starts_with("the pause to end"))
 }
 
-fn waited(session: &mut Session<'_, '_>, info: &RolloutInfo, wanted: WaitFor) -> Result<Outcome, Failure> {
+fn waited(session: &mut Session<'_, '_>, seen: &Seen, wanted: WaitFor) -> Result<Outcome, Failure> {
+    let info = &seen.info;
     let is_reached = match wanted {
         WaitFor::Healthy => is_healthy(info),
         WaitFor::Paused => is_paused(info),
@@ -157,11 +175,16 @@ fn waited(session: &mut Session<'_, '_>, info: &RolloutInfo, wanted: WaitFor) ->
         writeln!(session.streams.err, "Error: the rollout waits for {}", info.waiting_for.join(", "))?;
         return Ok(NEEDS_A_PERSON);
     }
-    late(session)
+    late(session, seen)
 }
 
-fn late(session: &mut Session<'_, '_>) -> Result<Outcome, Failure> {
+fn late(session: &mut Session<'_, '_>, seen: &Seen) -> Result<Outcome, Failure> {
     writeln!(session.streams.err, "Error: Rollout status watch exceeded timeout")?;
+    let asked = seen.is_unanswered.then(|| "what was asked of it has not been answered".to_owned());
+    if let Some(why) = seen.unseen.clone().or(asked) {
+        let shown = "`kubectl get pods --all-namespaces -l app.kubernetes.io/name=argo-rollouts` shows it";
+        writeln!(session.streams.err, "Hint: {why}: is the controller running? {shown}")?;
+    }
     Ok(LATE)
 }
 
@@ -186,6 +209,10 @@ mod tests {
         assert!(unanswered(json!({"phase": "Degraded", "abort": false, "abortedAt": at})), "retried");
         assert!(unanswered(json!({"phase": "Paused", "controllerPause": true})), "promoted");
         assert!(!unanswered(json!({"phase": "Paused", "controllerPause": true, "pauseConditions": pause})));
+        assert!(
+            unanswered(json!({"phase": "Paused", "pauseConditions": pause, "promoteFull": true})),
+            "promoted to the end"
+        );
         assert!(!unanswered(json!({"phase": "Degraded", "abort": true})), "an older controller has no time of it");
         assert!(!unanswered(json!({"phase": "Healthy"})));
     }

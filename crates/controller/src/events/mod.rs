@@ -3,6 +3,8 @@
 mod correlator;
 mod recent;
 
+use std::time::Duration;
+
 use futures::FutureExt;
 use jiff::Timestamp;
 use kube::Client;
@@ -14,9 +16,10 @@ use tidegate_api::kind::API_VERSION;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_engine::Event;
-use tidegate_runtime::Key;
 use tidegate_runtime::lease::Leadership;
+use tidegate_runtime::{Key, Queue};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::info;
 
 use self::correlator::{Correlator, Same};
@@ -28,8 +31,12 @@ use crate::metrics::{Metrics, severity};
 const LANES: usize = 8;
 /// Events that may wait for one sender; more are dropped, because nothing may wait for them.
 const MOST_WAITING: usize = 1000;
-/// Events that are remembered, so that the same one again only raises a number.
-const MOST_REMEMBERED: usize = 4096;
+/// Events that each sender remembers, so that the same one again only raises a number.
+const MOST_REMEMBERED: usize = 4096 / LANES;
+/// While looks are due, events wait a little: routes first, then words about them. Not when many wait, and not for long.
+const MOST_PATIENT: usize = 96;
+const PATIENCE: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(20);
 /// Where events come from, as users filter them.
 const COMPONENT: &str = "rollouts-controller";
 
@@ -68,9 +75,11 @@ impl Recorder {
         clock: Clock,
         leadership: Leadership,
         metrics: Metrics,
+        queue: Queue<Key>,
     ) -> (Self, impl Future<Output = ()> + use<>) {
         let (lanes, waiting): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::channel(MOST_WAITING)).unzip();
-        let sending = waiting.into_iter().map(|waiting| send(client.clone(), leadership.clone(), waiting));
+        let sending =
+            waiting.into_iter().map(|waiting| send(client.clone(), leadership.clone(), waiting, queue.clone()));
         let sending = futures::future::join_all(sending.collect::<Vec<_>>()).map(|_| ());
         (Self { lanes, clock, leadership, metrics }, sending)
     }
@@ -127,7 +136,7 @@ struct Sent {
     count: u32,
 }
 
-async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receiver<Message>) {
+async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receiver<Message>, queue: Queue<Key>) {
     let mut correlator = Correlator::new();
     let mut sent: Recent<Same, Sent> = Recent::new(MOST_REMEMBERED);
     // Names are moments, and each moment names one event.
@@ -142,6 +151,10 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
                 continue;
             }
         };
+        let since = Instant::now();
+        while !queue.is_empty() && waiting.len() < MOST_PATIENT && since.elapsed() < PATIENCE {
+            tokio::time::sleep(NAP).await;
+        }
         let Some(telling) = correlator.judge(&told.uid, &told.event, told.at) else { continue };
         told.event.message = telling.message;
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));

@@ -129,6 +129,7 @@ impl Executor {
             let written = in_time("patch", "Rollout", &execution.key, execution.write_status(&change.status)).await;
             if written.is_err() {
                 self.uncertain.add(&execution.key, Kind::Rollout, &execution.key);
+                execution.tell(&plan.if_not_stored);
             }
             written?;
             execution.tell(&change.events);

@@ -6,6 +6,8 @@ mod sizes;
 mod status;
 mod traffic;
 
+pub use traffic::managed_routes_at;
+
 use tidegate_api::names::pause_reason;
 use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::values::Time;
@@ -35,6 +37,10 @@ impl<'a> Pass<'a> {
         self.switch_ping_pong(canary);
         self.switch_canary_services(canary);
         self.route_traffic(canary);
+        if self.is_aborted() && self.writes_routes() {
+            // Traffic first, also that of others who are given up in the same moment; all else follows in the next look.
+            return;
+        }
         self.run_experiments(canary);
         self.run_canary_analyses(canary);
         if !self.pause.has_added() && !self.size_canary_sets(canary) {

@@ -196,8 +196,7 @@ impl<'a> Pass<'a> {
 
     /// Whether proxies have yet to see the routes that the end of an update relies on.
     pub(super) fn awaits_proxies(&mut self) -> bool {
-        if self.gives_proxies_time() && self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_)))
-        {
+        if self.gives_proxies_time() && self.writes_routes() {
             // The next look knows when they were written.
             return true;
         }

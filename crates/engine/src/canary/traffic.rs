@@ -9,7 +9,7 @@ use tidegate_traffic::istio::ManagedRoute;
 
 use crate::counts::{self, share_down};
 use crate::pass::{Held, Pass, plain_weights};
-use crate::plan::{Event, Traffic};
+use crate::plan::{Event, Traffic, Write};
 use crate::routing;
 use crate::services::Check;
 use crate::sets::SetFacts;
@@ -54,20 +54,28 @@ impl<'a> Pass<'a> {
         if let Some(problem) = self.seen.routes.trouble.clone() {
             self.wait(Waiting::Routes { problem });
             self.hold_traffic(canary, Held::Routes);
+            if self.wanted_weight(canary).canary_service_to_stable {
+                // The other way off the canary.
+                self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
+            }
             return;
         }
         let mut wanted = self.wanted_weight(canary);
-        if wanted.canary_service_to_stable {
+        match self.carried_weight(canary, wanted.weight) {
+            Some(weight) => {
+                wanted.weight = weight;
+                self.route(canary, &wanted);
+            }
+            None => self.hold_traffic(canary, Held::Capacity),
+        }
+        if wanted.canary_service_to_stable && !self.writes_routes() {
             self.ensure_service(canary.canary_service.as_deref(), self.sets.stable, Check::None);
         }
-        match self.carried_weight(canary, wanted.weight) {
-            Some(weight) => wanted.weight = weight,
-            None => {
-                self.hold_traffic(canary, Held::Capacity);
-                return;
-            }
-        }
-        self.route(canary, &wanted);
+    }
+
+    /// Whether this look changes routes.
+    pub(super) fn writes_routes(&self) -> bool {
+        self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_)))
     }
 
     /// The weight that stable pods are there for: the wanted one, or as much of an abort as they can carry. None leaves
@@ -197,27 +205,7 @@ impl<'a> Pass<'a> {
         if revision.and_then(|text| text.parse::<i64>().ok()).is_none_or(|revision| revision <= 1) {
             return None;
         }
-        let all = canary.steps.items();
-        let reached = steps::current(canary, self.old.current_step_index).map_or(all.len(), |(index, _)| index + 1);
-        let mut routes = BTreeMap::new();
-        for step in &all[..reached] {
-            match steps::kind(step) {
-                StepKind::SetHeaderRoute(route) if route.matches.items().is_empty() => {
-                    routes.remove(route.name.text());
-                }
-                StepKind::SetHeaderRoute(route) => {
-                    routes.insert(route.name.text().to_owned(), ManagedRoute::Header(route.clone()));
-                }
-                StepKind::SetMirrorRoute(route) if route.matches.items().is_empty() => {
-                    routes.remove(route.name.text());
-                }
-                StepKind::SetMirrorRoute(route) => {
-                    routes.insert(route.name.text().to_owned(), ManagedRoute::Mirror(route.clone()));
-                }
-                _ => {}
-            }
-        }
-        Some(routes)
+        Some(managed_routes_at(canary, self.old.current_step_index))
     }
 
     /// Notes the weights as they are or will be when this plan is carried out.
@@ -250,6 +238,31 @@ impl<'a> Pass<'a> {
         }
         self.weights = Some(weights);
     }
+}
+
+/// Header and mirror routes as the steps up to and with this one leave them, by name.
+pub fn managed_routes_at(canary: &CanaryStrategy, index: Option<i32>) -> BTreeMap<String, ManagedRoute> {
+    let all = canary.steps.items();
+    let reached = steps::current(canary, index).map_or(all.len(), |(index, _)| index + 1);
+    let mut routes = BTreeMap::new();
+    for step in &all[..reached] {
+        match steps::kind(step) {
+            StepKind::SetHeaderRoute(route) if route.matches.items().is_empty() => {
+                routes.remove(route.name.text());
+            }
+            StepKind::SetHeaderRoute(route) => {
+                routes.insert(route.name.text().to_owned(), ManagedRoute::Header(route.clone()));
+            }
+            StepKind::SetMirrorRoute(route) if route.matches.items().is_empty() => {
+                routes.remove(route.name.text());
+            }
+            StepKind::SetMirrorRoute(route) => {
+                routes.insert(route.name.text().to_owned(), ManagedRoute::Mirror(route.clone()));
+            }
+            _ => {}
+        }
+    }
+    routes
 }
 
 /// What changed, in words; none when only hashes did.

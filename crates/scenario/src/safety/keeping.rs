@@ -120,6 +120,13 @@ impl Keeping {
     }
 }
 
+/// Whether the very Rollout that a set was made for is still there.
+fn has_owner(mirror: &Mirror, set: &Value) -> bool {
+    let owners = set["metadata"]["ownerReferences"].as_array();
+    let mut owners = owners.into_iter().flatten().map(|owner| text(&owner["uid"]));
+    owners.any(|owner| mirror.of(ROLLOUTS).any(|rollout| uid(rollout) == owner))
+}
+
 impl Invariant for Keeping {
     fn name(&self) -> &'static str {
         "I2: pods that are needed are not taken away"
@@ -132,7 +139,8 @@ impl Invariant for Keeping {
         };
         let is_deleted = change.removed || (is_leaving(&change.new) && !is_leaving(old));
         match change.key.0.as_str() {
-            SETS if is_deleted && size(&change.new) > 0 => {
+            // One that is made for a Rollout that is gone is taken away by the API server.
+            SETS if is_deleted && size(&change.new) > 0 && has_owner(mirror, &change.new) => {
                 Err(format!("{} is deleted with {} pods", name(&change.new), size(&change.new)))
             }
             SETS if size(old) > 0 && size(&change.new) == 0 => match rollout_of(mirror, &change.new) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Pod, Service, ServiceSpec};
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
-use super::pods::ready_since;
+use super::pods::{Pod, ready_since};
 
 /// Label that says which program keeps an Endpoints object.
 pub const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";

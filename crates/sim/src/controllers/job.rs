@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 
-use super::pods::ready_since;
+use super::pods::{Pod, ready_since};
 
 const DEFAULT_BACKOFF_LIMIT: i32 = 6;
 /// The pause after the first failed pod; it doubles with each further one.
@@ -79,7 +79,7 @@ pub fn plan(job: &Job, pods: &[&Pod], now: Timestamp) -> Plan {
 }
 
 /// A pod of the Job: its template, owned by the Job, with a name the API server completes.
-pub fn pod_of(job: &Job) -> Pod {
+pub fn pod_of(job: &Job) -> core::Pod {
     let template = job.spec.clone().unwrap_or_default().template;
     let from = template.metadata.unwrap_or_default();
     let name = job.metadata.name.clone().unwrap_or_default();
@@ -91,7 +91,7 @@ pub fn pod_of(job: &Job) -> Pod {
         controller: Some(true),
         block_owner_deletion: Some(true),
     };
-    Pod {
+    core::Pod {
         metadata: ObjectMeta {
             generate_name: Some(format!("{name}-")),
             namespace: job.metadata.namespace.clone(),

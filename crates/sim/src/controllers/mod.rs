@@ -5,5 +5,5 @@ pub mod deployment;
 pub mod disruption;
 pub mod endpoints;
 pub mod job;
-pub(crate) mod pods;
+pub mod pods;
 pub mod replica_set;

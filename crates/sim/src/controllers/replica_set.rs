@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::pods::{Available, availability, deletion_rank, is_active, ready_since};
+use super::pods::{Available, Pod, availability, deletion_rank, is_active, ready_since};
 
 /// Pods that one pass creates or deletes at most, as the real controller bursts.
 const BURST: usize = 500;
@@ -45,7 +45,7 @@ pub fn plan(set: &ReplicaSet, pods: &[&Pod], now: Timestamp) -> Plan {
 }
 
 /// A pod of the set: its template, owned by the set, with a name the API server completes.
-pub fn pod_of(set: &ReplicaSet) -> Pod {
+pub fn pod_of(set: &ReplicaSet) -> core::Pod {
     let template = set.spec.template.clone().unwrap_or_default();
     let from = template.metadata.unwrap_or_default();
     let set_name = set.metadata.name.clone().unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn pod_of(set: &ReplicaSet) -> Pod {
         controller: Some(true),
         block_owner_deletion: Some(true),
     };
-    Pod {
+    core::Pod {
         metadata: ObjectMeta {
             generate_name: Some(format!("{set_name}-")),
             namespace: set.metadata.namespace.clone(),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::Api;
 
 use super::requests::{Trouble, ask, by};
 use super::{Manager, Work};
 use crate::controllers::disruption;
+use crate::controllers::pods::Pod;
 use crate::objects::Key;
 
 impl Manager {

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Endpoints, Pod, Service};
+use k8s_openapi::api::core::v1::{Endpoints, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::ApiResource;
@@ -30,7 +30,7 @@ use kube::core::ObjectMeta;
 use kube::{Client, ResourceExt};
 use tidegate_clock::Clock;
 
-use crate::controllers::{disruption::covers_labels, endpoints::selects};
+use crate::controllers::{disruption::covers_labels, endpoints::selects, pods::Pod};
 use crate::objects::{Key, Objects, key};
 use watches::Seen;
 

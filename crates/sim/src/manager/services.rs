@@ -1,6 +1,6 @@
 //! EndpointSlices and Endpoints of Services.
 
-use k8s_openapi::api::core::v1::{Endpoints, Pod};
+use k8s_openapi::api::core::v1::Endpoints;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, ResourceExt};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::requests::{Trouble, answer, ask, by, code};
 use super::{Manager, Work};
 use crate::controllers::endpoints::{self, ENDPOINTS_MANAGER, MANAGED_BY, selects};
+use crate::controllers::pods::Pod;
 use crate::objects::{Key, key};
 
 impl Manager {

@@ -2,13 +2,15 @@
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1 as core;
 use kube::api::{DeleteParams, Patch};
-use kube::{Api, ResourceExt};
+use kube::core::Request;
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use super::requests::{Trouble, answer, ask, by, code, patched_by};
 use super::{Manager, Work};
+use crate::controllers::pods::Pod;
 use crate::controllers::{deployment, job, replica_set};
 use crate::objects::Key;
 
@@ -46,12 +48,12 @@ impl Manager {
         &mut self,
         namespace: &str,
         create: usize,
-        pod: &Pod,
+        pod: &core::Pod,
         delete: &[String],
     ) -> Result<(), Trouble> {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         for _ in 0..create {
-            let created = ask(api.create(&by(), pod)).await?;
+            let created = ask(create_pod(&self.client, &api, pod)).await?;
             self.pods.put(created);
         }
         for name in delete {
@@ -161,4 +163,11 @@ impl Manager {
         self.deployments.put(written);
         Ok(())
     }
+}
+
+/// Sends a whole pod; of the answer only what controllers look at is read.
+async fn create_pod(client: &Client, api: &Api<Pod>, pod: &core::Pod) -> Result<Pod, kube::Error> {
+    let body = serde_json::to_vec(pod).map_err(kube::Error::SerdeError)?;
+    let request = Request::new(api.resource_url()).create(&by(), body).map_err(kube::Error::BuildRequest)?;
+    client.request(request).await
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tidegate_api::rollout::Rollout;
 use tidegate_traffic::istio::names::VirtualServiceName;
+use tidegate_validate::references::{Found, Lookup};
 use tidegate_view::{forecast, forecast_routes, forecast_text};
 
 use crate::world::{fits, read};
@@ -63,7 +64,7 @@ fn pods_and_weights_at_every_recorded_pause_are_those_of_the_forecast() {
         for object in scenario["objects"].as_array().unwrap().iter().filter(|object| object["kind"] == "Rollout") {
             let rollout: Rollout = read(object);
             let name = object["metadata"]["name"].as_str().unwrap();
-            let forecast = forecast(&rollout);
+            let forecast = forecast(&rollout, &Found::default());
             for (index, canary, stable, weight) in pauses(&trace, name, i64::from(rollout.spec.replicas_or_default())) {
                 let row = &forecast.steps[index];
                 let place = format!("{}, step {index}: {}", folder.display(), forecast_text(&forecast));
@@ -85,7 +86,7 @@ fn a_canary_without_a_router_is_told_which_weights_its_pods_cannot_have() {
         &json!({"metadata": {"name": "shop"}, "spec": {"replicas": 3, "minReadySeconds": 5, "strategy": {"canary": {
         "steps": [{"setWeight": 10}, {"pause": {"duration": "10m"}}, {"setWeight": 67}, {"pause": {}}]}}}}),
     );
-    let text = forecast_text(&forecast(&rollout));
+    let text = forecast_text(&forecast(&rollout, &Found::default()));
     let wanted = "\
 STEP  ACTION         WEIGHT  CANARY  STABLE  PEAK  EARLIEST  WAITS-FOR
 1     setWeight: 10  10      1       3       4     5s        1 pods of the new version
@@ -106,8 +107,11 @@ fn blue_green_is_a_preview_a_switch_and_an_end() {
     let rollout: Rollout =
         read(&json!({"metadata": {"name": "site"}, "spec": {"replicas": 3, "strategy": {"blueGreen": {
         "activeService": "a", "previewReplicaCount": 1, "autoPromotionEnabled": false, "prePromotionAnalysis": {}}}}}));
-    let rows: Vec<(String, i32, i32, i32)> =
-        forecast(&rollout).steps.into_iter().map(|row| (row.action, row.canary, row.stable, row.peak)).collect();
+    let rows: Vec<(String, i32, i32, i32)> = forecast(&rollout, &Found::default())
+        .steps
+        .into_iter()
+        .map(|row| (row.action, row.canary, row.stable, row.peak))
+        .collect();
     let row = |action: &str, canary, stable, peak| (action.to_owned(), canary, stable, peak);
     assert_eq!(
         rows,
@@ -133,18 +137,98 @@ fn routes_are_forecast_as_the_controller_writes_them_and_refused_where_it_would_
         json!({"metadata": {"name": "vs"}, "spec": {"http": [{"name": "main", "route": [
         {"destination": {"host": "s"}, "weight": 100}, {"destination": {"host": canary}, "weight": 0}]}]}})
     };
-    let mut good = forecast(&rollout);
-    forecast_routes(&mut good, &rollout, &BTreeMap::from([(name.clone(), route("c"))]));
+    let among = |object: Value| Found {
+        virtual_services: BTreeMap::from([(name.clone(), Lookup::Found(object))]),
+        ..Found::default()
+    };
+    let told = |found: &Found| {
+        let mut told = forecast(&rollout, found);
+        forecast_routes(&mut told, &rollout, found, None);
+        told
+    };
+    let good = told(&among(route("c")));
     assert_eq!(good.refusals, Vec::<String>::new());
-    let first = good.routes.iter().find(|line| line.starts_with("step 1: VirtualService vs: ")).unwrap();
-    assert!(first.contains("100 -> 80") || first.contains("0 -> 20"), "{first}");
-    assert!(good.routes.last().unwrap().starts_with("step 3: "), "{:?}", good.routes);
-    let mut bad = forecast(&rollout);
-    forecast_routes(&mut bad, &rollout, &BTreeMap::from([(name, route("other"))]));
+    assert_eq!(
+        good.routes,
+        [
+            "step 1: VirtualService vs: HTTP route 'main': s 100 -> 80",
+            "step 1: VirtualService vs: HTTP route 'main': c 0 -> 20",
+            "step 3: VirtualService vs: HTTP route 'main': s 80 -> 0",
+            "step 3: VirtualService vs: HTTP route 'main': c 20 -> 100",
+            "end: VirtualService vs: HTTP route 'main': s 0 -> 100",
+            "end: VirtualService vs: HTTP route 'main': c 100 -> 0",
+        ]
+    );
+    let bad = told(&among(route("other")));
     assert_eq!(bad.refusals.len(), 1, "{:?}", bad.refusals);
-    let mut absent = forecast(&rollout);
-    forecast_routes(&mut absent, &rollout, &BTreeMap::new());
+    let absent = told(&Found::default());
     assert_eq!(absent.warnings, ["VirtualService vs: not at hand, so its routes are not shown"]);
+}
+
+#[test]
+fn header_and_mirror_routes_come_and_go_in_a_forecast_with_all_they_hold() {
+    let text = std::fs::read_to_string(traces().join("istio-header-and-mirror/scenario.yaml")).unwrap();
+    let scenario: Value = serde_saphyr::from_str(&text).unwrap();
+    let objects = scenario["objects"].as_array().unwrap();
+    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap().clone();
+    let rollout: Rollout = read(&of_kind("Rollout"));
+    let name = VirtualServiceName { namespace: "default".to_owned(), name: "shop".to_owned() };
+    let virtual_services = BTreeMap::from([(name, Lookup::Found(of_kind("VirtualService")))]);
+    let found = Found { virtual_services, ..Found::default() };
+    let mut told = forecast(&rollout, &found);
+    forecast_routes(&mut told, &rollout, &found, None);
+    let begins: Vec<&str> = told.routes.iter().map(|line| line.split(": {").next().unwrap()).collect();
+    assert_eq!(
+        begins,
+        [
+            "step 2: VirtualService shop: headerRoute 'by-header' written",
+            "step 4: VirtualService shop: mirrorRoute 'shadow' written",
+            "step 6: VirtualService shop: headerRoute 'by-header' removed",
+            "step 8: VirtualService shop: mirrorRoute 'shadow' removed",
+            "step 9: VirtualService shop: HTTP route 'main': shop-stable 100 -> 70",
+            "step 9: VirtualService shop: HTTP route 'main': shop-canary 0 -> 30",
+            "step 11: VirtualService shop: HTTP route 'main': shop-stable 70 -> 0",
+            "step 11: VirtualService shop: HTTP route 'main': shop-canary 30 -> 100",
+            "end: VirtualService shop: HTTP route 'main': shop-stable 0 -> 100",
+            "end: VirtualService shop: HTTP route 'main': shop-canary 100 -> 0",
+        ]
+    );
+    assert!(told.routes[0].contains(r#""headers":{"x-tester":{"exact":"yes"}}"#), "{}", told.routes[0]);
+    assert!(told.routes[1].contains(r#""mirrorPercentage":{"value":40"#), "{}", told.routes[1]);
+}
+
+#[test]
+fn subsets_are_forecast_to_name_the_new_pods_before_they_get_weight() {
+    let text = std::fs::read_to_string(traces().join("istio-subset/scenario.yaml")).unwrap();
+    let scenario: Value = serde_saphyr::from_str(&text).unwrap();
+    let objects = scenario["objects"].as_array().unwrap();
+    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap().clone();
+    let rollout: Rollout = read(&of_kind("Rollout"));
+    let rule = of_kind("DestinationRule");
+    let found = Found::default();
+    let mut told = forecast(&rollout, &found);
+    forecast_routes(&mut told, &rollout, &found, Some(&Lookup::Found(rule.clone())));
+    assert_eq!(
+        told.routes,
+        [
+            "start: DestinationRule shop: subset old: none -> <stable>",
+            "start: DestinationRule shop: subset new: none -> <stable>",
+            "start: DestinationRule shop: managed by: shop",
+            "step 1: DestinationRule shop: subset new: <stable> -> 856c4cc44b",
+            "end: DestinationRule shop: subset old: <stable> -> 856c4cc44b",
+        ]
+    );
+    assert!(told.refusals.is_empty());
+    // Without the subset that the Rollout names there is nothing to edit.
+    let mut bad = rule;
+    bad["spec"]["subsets"] = json!([{"name": "stable"}]);
+    let mut told = forecast(&rollout, &found);
+    forecast_routes(&mut told, &rollout, &found, Some(&Lookup::Found(bad)));
+    assert_eq!(told.refusals.len(), 1, "{:?}", told.refusals);
+    let missing = Lookup::Missing("destinationrules.networking.istio.io \"shop\" not found".to_owned());
+    let mut told = forecast(&rollout, &found);
+    forecast_routes(&mut told, &rollout, &found, Some(&missing));
+    assert_eq!(told.refusals, ["destinationrules.networking.istio.io \"shop\" not found"]);
 }
 
 #[test]
@@ -155,7 +239,7 @@ fn the_json_of_a_forecast_keeps_to_its_schema() {
         let text = std::fs::read_to_string(entry.unwrap().path().join("scenario.yaml")).unwrap();
         let scenario: Value = serde_saphyr::from_str(&text).unwrap();
         for object in scenario["objects"].as_array().unwrap().iter().filter(|object| object["kind"] == "Rollout") {
-            let forecast = forecast(&read::<Rollout>(object));
+            let forecast = forecast(&read::<Rollout>(object), &Found::default());
             assert!(!forecast.steps.is_empty());
             fits(&serde_json::to_value([forecast]).unwrap(), &schema, "forecast");
             count += 1;

@@ -238,7 +238,7 @@ fn other_states() -> Vec<(&'static str, World)> {
 
 fn answer(world: &World, events: &[PodEvent]) -> String {
     let objects = world.objects();
-    why_text(&why(&objects, &RolloutInfo::new(&objects), events), now())
+    why_text(&why(&objects, &RolloutInfo::new(&objects), events, None), now())
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn the_json_of_an_answer_keeps_to_its_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/why.schema.json")).unwrap();
     for (name, world) in [paused_states(), degraded_states(), pod_states(), other_states()].iter().flatten() {
         let objects = world.objects();
-        let answer = serde_json::to_value(why(&objects, &RolloutInfo::new(&objects), &[])).unwrap();
+        let answer = serde_json::to_value(why(&objects, &RolloutInfo::new(&objects), &[], None)).unwrap();
         fits(&answer, &schema, name);
     }
 }

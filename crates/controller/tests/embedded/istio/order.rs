@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{paused, running_by_subset, two_stops};
+use super::{paused, running_by_host, running_by_subset, two_stops};
 use crate::world::image;
 
 #[tokio::test(start_paused = true)]
@@ -119,4 +119,40 @@ async fn a_propagation_time_that_is_no_time_is_said() {
     world.pass(5).await;
     let (_, message) = world.shown("shop").await;
     assert!(message.contains("write whole seconds up to 3600, such as 5s"), "{message}");
+}
+
+/// What was written of late, without events: how often, and how often of the status.
+fn counted(world: &crate::world::World) -> (usize, usize) {
+    let written: Vec<String> =
+        world.written().into_iter().map(|(_, path)| path).filter(|path| !path.contains("/events")).collect();
+    let statuses = written.iter().filter(|path| path.ends_with("/status")).count();
+    (written.len(), statuses)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_of_one_pod_takes_few_writes_and_few_statuses() {
+    let steps = json!([{"setWeight": 20}, {"pause": {}}, {"setWeight": 60}, {"pause": {"duration": 1}}]);
+    let world = running_by_host(steps).await;
+    world.patch("Rollout", "shop", json!({"spec": {"replicas": 1}})).await;
+    world.pass(60).await;
+    world.asked();
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    world.promote("shop").await;
+    world.pass(60).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    let (writes, statuses) = counted(&world);
+    assert!(writes <= 19 && statuses <= 9, "{writes} writes, {statuses} of them of the status");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_moves_traffic_before_it_writes_anything_else() {
+    let world = paused(running_by_host(two_stops()).await).await;
+    world.asked();
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(2).await;
+    let written: Vec<String> = world.written().into_iter().map(|(_, path)| path).collect();
+    assert!(written[0].contains("/virtualservices/"), "{written:?}");
+    assert_eq!(world.weights("shop").await, [[100, 0]]);
+    assert_eq!(world.reported().await, (0, 100));
 }
