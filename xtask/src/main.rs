@@ -130,7 +130,8 @@ fn perform(task: Task) -> Result<ExitCode> {
             arguments.extend(without.map(|faults| format!("--without={faults}")));
             arguments.extend(acts.map(|acts| format!("--acts={acts}")));
             arguments.extend((scenario == "routes").then(|| "--routes".to_owned()));
-            if scenario == "rollouts" || scenario == "routes" {
+            arguments.extend((scenario == "analyses").then(|| "--analyses".to_owned()));
+            if ["rollouts", "routes", "analyses"].contains(&scenario.as_str()) {
                 return program("tidegate-scenario", "tidegate-rollout-seeds", &[], &arguments);
             }
             arguments.insert(0, "seeds".to_owned());

@@ -14,6 +14,7 @@
 //! This crate must never do I/O, read a clock, or put the content of a Secret into a status, an event or a `Debug` text.
 
 mod apply;
+mod examine;
 mod judge;
 mod limits;
 mod metric_verdict;
@@ -27,6 +28,7 @@ mod schedule;
 mod step;
 mod warnings;
 
+pub use examine::{Problem, examine_run, examine_template};
 pub use judge::{Judgement, NoData, judge, no_data, no_data_policy};
 pub use limits::Limits;
 pub use observed::{Observed, Report, SecretState, Secrets, Task, UnderWay};

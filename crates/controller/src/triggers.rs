@@ -14,6 +14,7 @@ use tidegate_runtime::{Change, Key, Stored};
 use tidegate_validate::labels::matches;
 use tidegate_validate::references::service_roles;
 
+use crate::analysis_runs::{Template, template_written};
 use crate::cache::{
     BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
 };
@@ -128,16 +129,22 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
     }
 }
 
+/// A run was changed by somebody: it is looked at, and so is its Rollout.
 pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
+    if let Some(object) = latest(change).filter(|_| shared.options.analysis.is_some()) {
+        shared.runs.queue.add(Key::of(metadata(object)));
+    }
+    run_stored(shared, change);
+}
+
+/// A run is stored in another version: its Rollout is looked at if it says something new.
+pub(crate) fn run_stored(shared: &Shared, change: &Change<AnalysisRun>) {
     if let Some(object) = latest(change) {
         let key = Key::of(metadata(object));
         match change {
             Change::Deleted(_) => shared.executor.metrics.forget_run(&key),
             Change::Applied { old: None, .. } => shared.executor.metrics.keep_run(&key),
             _ => {}
-        }
-        if shared.options.analysis.is_some() {
-            shared.runs.queue.add(key);
         }
     }
     let phase = |stored: &Stored<AnalysisRun>| match stored {
@@ -170,8 +177,9 @@ pub(crate) fn service_changed(shared: &Shared, change: &Change<Service>) {
 }
 
 /// Templates may be named by templates, so all Rollouts that lack something are woken too.
-pub(crate) fn template_changed<K: Resource>(shared: &Shared, change: &Change<K>) {
+pub(crate) fn template_changed<K: Resource + Template>(shared: &Shared, change: &Change<K>) {
     let Some(object) = latest(change) else { return };
+    template_written(shared, change);
     let key = Key::of(metadata(object));
     let rollouts = &shared.executor.cache.rollouts;
     for rollout in rollouts.find(BY_TEMPLATE, &key.to_string()) {

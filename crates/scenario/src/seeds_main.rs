@@ -22,6 +22,9 @@ struct Arguments {
     /// Rollouts behind VirtualServices and DestinationRules
     #[arg(long)]
     routes: bool,
+    /// Rollouts that ask for analysis, of services that fail, hang and lie
+    #[arg(long, conflicts_with = "routes")]
+    analyses: bool,
     /// Print the event log of every run
     #[arg(long)]
     log: bool,
@@ -31,7 +34,11 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let experiment = if arguments.routes { safety::experiment_with_routes() } else { safety::experiment() };
+    let experiment = match (arguments.routes, arguments.analyses) {
+        (true, _) => safety::experiment_with_routes(),
+        (_, true) => safety::experiment_with_analyses(),
+        _ => safety::experiment(),
+    };
     let range = arguments.from..arguments.to;
     let experiment = arguments.selection.of(experiment);
     let has_passed = experiment.run_and_tell(range, arguments.log, &mut std::io::stdout())?;

@@ -1,4 +1,4 @@
-//! Analysis by the metrics of a mesh under load, in virtual time: the templates of `examples/analysis`, by host and by
+//! Analysis by the metrics of a mesh under load, in virtual time: the templates of `examples/analysis-by-*.yaml`, by host and by
 //! subset.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
@@ -91,7 +91,7 @@ impl Shop {
         let subset = |name: &str| json!({"name": name, "labels": {"app": "shop"}});
         let rule = json!({"metadata": {"name": "shop"}, "spec": {"host": "shop", "subsets": [subset("stable"), subset("canary")]}});
         this.create("networking.istio.io", "v1alpha3", "DestinationRule", rule).await;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/analysis").join(file);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
         let example: Value = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         this.create("argoproj.io", "v1alpha1", "AnalysisTemplate", example).await;
         let steps =
@@ -117,7 +117,7 @@ impl Shop {
         let routing = json!({"istio": {"virtualService": {"name": "shop"}}});
         let analysis = json!({"templates": [{"templateName": "success-rate-by-host"}],
             "args": [{"name": "canary-service", "value": "shop-canary"}]});
-        Self::open("host-level.yaml", routing, analysis).await
+        Self::open("analysis-by-host.yaml", routing, analysis).await
     }
 
     async fn by_subset() -> Self {
@@ -126,7 +126,7 @@ impl Shop {
         let version = json!({"fieldRef": {"fieldPath": "spec.template.metadata.labels.version"}});
         let analysis = json!({"templates": [{"templateName": "success-rate-by-version"}],
             "args": [{"name": "service", "value": "shop"}, {"name": "version", "valueFrom": version}]});
-        Self::open("subset-level.yaml", routing, analysis).await
+        Self::open("analysis-by-subset.yaml", routing, analysis).await
     }
 
     fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {

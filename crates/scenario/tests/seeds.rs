@@ -41,6 +41,12 @@ fn rollouts_behind_routes_never_send_requests_to_nothing_whatever_goes_wrong() {
 }
 
 #[test]
+fn rollouts_that_ask_for_analysis_pass_no_step_without_a_verdict_whatever_services_say() {
+    let failed = failures(&safety::experiment_with_analyses(), 0..200);
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
 fn a_quiet_run_ends_there_too_and_one_seed_gives_one_history() {
     let quiet = Experiment { weather: Weather::Fixed(Menu::calm()), ..safety::experiment() };
     let failed = failures(&quiet, 1000..1002);

@@ -31,6 +31,7 @@ mod go_build;
 mod mesh_assets;
 mod process;
 mod progress;
+mod prometheus_assets;
 pub mod registry;
 mod testbed;
 
@@ -38,4 +39,5 @@ pub use assets::{AssetError, Binaries, cache_dir, prepare};
 pub use error::TestbedError;
 pub use mesh_assets::{MeshBinaries, prepare_mesh};
 pub use process::{Part, free_ports};
+pub use prometheus_assets::prepare_prometheus;
 pub use testbed::{Options, Testbed};

@@ -22,12 +22,18 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn start(kubeconfig: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(kubeconfig, arguments, &[])
+    }
+
+    /// With these variables in its environment, too.
+    pub(crate) fn start_with(kubeconfig: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_rollouts-controller"))
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(["--metricsPort=0", "--healthzPort=0", "--logformat=json", "--loglevel=debug"])
             .args(arguments)
             .env("POD_NAMESPACE", "argo-rollouts")
+            .envs(environment.iter().copied())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

@@ -6,6 +6,7 @@
 //!   calls.rs     calls to providers, each for itself, bounded
 //!   jobs.rs      measurements that are Jobs
 //!   secrets.rs   Secrets, read when they are needed
+//!   templates.rs templates that cannot work
 //!   status.rs    the one place that writes a run
 //! ```
 
@@ -15,10 +16,12 @@ mod look;
 mod secrets;
 mod states;
 mod status;
+mod templates;
 
 pub(crate) use calls::serve;
 pub(crate) use jobs::{SeenJob, watch_jobs};
 pub(crate) use look::work;
+pub(crate) use templates::{Template, template_written};
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ pub(super) async fn write(
 fn keep(shared: &Shared, key: &Key, stored: AnalysisRun) -> Arc<AnalysisRun> {
     let own = Arc::new(stored.clone());
     let change = shared.executor.cache.analysis_runs.put_own(stored);
-    triggers::run_changed(shared, &change);
+    triggers::run_stored(shared, &change);
     shared.executor.cache.analysis_runs.get(key).unwrap_or(own)
 }
 
@@ -77,7 +77,7 @@ fn gone(shared: &Shared, key: &Key) {
     let store = &shared.executor.cache.analysis_runs;
     let uid = store.get(key).and_then(|known| known.metadata.uid.clone());
     let change = uid.map_or(Change::None, |uid| store.remove_own(key, &uid));
-    triggers::run_changed(shared, &change);
+    triggers::run_stored(shared, &change);
 }
 
 /// Deletes a run whose time is over, and with it what it owns.

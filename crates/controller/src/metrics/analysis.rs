@@ -1,7 +1,7 @@
 //! AnalysisRuns, templates and Experiments as gauges.
 
 use tidegate_api::ObjectMeta;
-use tidegate_api::analysis::{AnalysisRun, AnalysisTemplateSpec, Metric, MetricProvider};
+use tidegate_api::analysis::{AnalysisRun, AnalysisTemplateSpec, Metric, MetricProvider, MetricResult};
 use tidegate_api::experiment::Experiment;
 use tidegate_api::wire::{Items, Text};
 use tidegate_runtime::metrics::Page;
@@ -42,7 +42,36 @@ pub(super) fn write_run(page: &mut Page, run: &AnalysisRun) {
         let help = "Information on the duration of a specific metric in the Analysis Run";
         let labels = [namespace, name, named, kind, ("dry_run", is_dry)];
         phases(page, "analysis_run_metric_phase", help, &labels, phase);
+        if let Some(result) = result {
+            write_measured(page, &[namespace, name, named], result);
+        }
     }
+}
+
+/// What was measured: one value and four numbers for each metric of a run, whatever providers say.
+fn write_measured(page: &mut Page, labels: &[(&str, &str)], result: &MetricResult) {
+    let last = result.measurements.items().last().and_then(|last| number(last.value.text()));
+    if let Some(value) = last {
+        page.gauge("analysis_run_metric_value", "The last value of a metric that is one number.", labels, value);
+    }
+    let counts = [
+        ("Successful", result.successful),
+        ("Failed", result.failed),
+        ("Inconclusive", result.inconclusive),
+        ("Error", result.error),
+    ];
+    for (phase, count) in counts {
+        let mut labels = labels.to_vec();
+        labels.push(("phase", phase));
+        let help = "Measurements of a metric by how they ended.";
+        page.gauge("analysis_run_metric_measurements", help, &labels, f64::from(count.unwrap_or(0)));
+    }
+}
+
+/// A number, or a list of one, as values are written.
+fn number(value: &str) -> Option<f64> {
+    let inside = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(value);
+    inside.trim().parse().ok()
 }
 
 pub(super) fn write_template(page: &mut Page, metadata: &ObjectMeta, spec: &AnalysisTemplateSpec) {
@@ -96,7 +125,8 @@ mod tests {
             "spec": {"metrics": [
                 {"name": "errors", "provider": {"prometheus": {"query": "x"}}}, {"name": "odd", "provider": {}},
             ]},
-            "status": {"phase": "Running", "metricResults": [{"name": "errors", "phase": "Failed", "dryRun": true}]},
+            "status": {"phase": "Running", "metricResults": [{"name": "errors", "phase": "Failed", "dryRun": true,
+                "failed": 2, "measurements": [{"value": "[0.5]"}, {"value": "[0.25]"}]}]},
         }))
         .unwrap();
         let mut page = Page::default();
@@ -106,6 +136,8 @@ mod tests {
             "analysis_run_info{name=\"run\",namespace=\"a\",phase=\"Running\"} 1\n",
             "analysis_run_phase{name=\"run\",namespace=\"a\",phase=\"Running\"} 1\n",
             "analysis_run_phase{name=\"run\",namespace=\"a\",phase=\"Failed\"} 0\n",
+            "analysis_run_metric_value{metric=\"errors\",name=\"run\",namespace=\"a\"} 0.25\n",
+            "analysis_run_metric_measurements{metric=\"errors\",name=\"run\",namespace=\"a\",phase=\"Failed\"} 2\n",
             "analysis_run_metric_type{metric=\"errors\",name=\"run\",namespace=\"a\",type=\"Prometheus\"} 1\n",
             "analysis_run_metric_type{metric=\"odd\",name=\"run\",namespace=\"a\",type=\"Unknown Provider\"} 1\n",
             "{dry_run=\"true\",metric=\"errors\",name=\"run\",namespace=\"a\",phase=\"Failed\",type=\"Prometheus\"} 1\n",
@@ -113,6 +145,9 @@ mod tests {
         ] {
             assert!(text.contains(line), "no {line} in {text}");
         }
+        let numbers = ["3", "[3]", "3e-2", "[1 2]", "[1,2]", "\"3\"", "", "{}", "NaN"].map(number);
+        let read: Vec<bool> = numbers.iter().map(Option::is_some).collect();
+        assert_eq!(read, [true, true, true, false, false, false, false, false, true]);
     }
 
     #[test]

@@ -42,6 +42,16 @@ impl<'a> Pass<'a> {
             *self.entry_of(occasion) = None;
             return;
         };
+        // A retry is judged anew, when its pods are there and its traffic is where it belongs: by then nothing else will
+        // tell that there was an abort.
+        let is_retry = self.old.aborted_at.is_some();
+        if is_retry {
+            if let Some(run) = current {
+                self.terminate(run);
+            }
+            *self.entry_of(occasion) = None;
+        }
+        let current = current.filter(|_| !is_retry);
         if skips {
             if let Some(run) = current {
                 self.terminate(run);

@@ -68,7 +68,8 @@ impl<'a> Pass<'a> {
 
     fn is_pre_analysis_successful(&self) -> bool {
         let stored = self.stored().pre_promotion_analysis_run_status;
-        self.current_phase(stored.as_ref()) == Some(analysis_phase::SUCCESSFUL)
+        // A retry waits for a verdict of its own.
+        self.old.aborted_at.is_none() && self.current_phase(stored.as_ref()) == Some(analysis_phase::SUCCESSFUL)
     }
 
     /// Whether the pause before the switch is over, or was never needed.

@@ -4,10 +4,10 @@ use serde_json::Value;
 use tidegate_sim::Invariant;
 use tidegate_sim::journal::{Change, Mirror};
 
-use super::objects::{ROLLOUTS, text};
+use super::objects::{ROLLOUTS, owner, text};
 use super::{SUBJECT, wall};
 
-/// An update is aborted by a person or by its deadline, and an abort holds until a person or a new revision ends it.
+/// An update is aborted by a person, by its deadline or by an analysis, and an abort holds until a person or a new revision ends it.
 pub(super) struct Aborts;
 
 /// Seconds without progress after which an update is late, if nothing else is said.
@@ -15,10 +15,10 @@ const USUAL_DEADLINE: i64 = 600;
 
 impl Invariant for Aborts {
     fn name(&self) -> &'static str {
-        "I5: only people and deadlines abort, and an abort holds"
+        "I5: only people, deadlines and analyses abort, and an abort holds"
     }
 
-    fn on_change(&mut self, change: &Change, _: &Mirror) -> Result<(), String> {
+    fn on_change(&mut self, change: &Change, mirror: &Mirror) -> Result<(), String> {
         let Some(old) = change.old.as_ref().filter(|_| change.key.0 == ROLLOUTS && !change.removed) else {
             return Ok(());
         };
@@ -31,6 +31,9 @@ impl Invariant for Aborts {
         }
         let is_late = |status: &Value| progressing(status).is_some_and(|found| found["reason"] == TOO_LATE);
         let is_aborted = before["abort"] != true && after["abort"] == true;
+        if is_aborted && has_bad_run(&change.new, mirror) {
+            return Ok(());
+        }
         if is_aborted && change.new["spec"]["progressDeadlineAbort"] != true {
             return Err("an update is aborted and nobody asked for that".to_owned());
         }
@@ -39,6 +42,16 @@ impl Invariant for Aborts {
         }
         Ok(())
     }
+}
+
+/// Whether an analysis of this very version has ended badly.
+fn has_bad_run(rollout: &Value, mirror: &Mirror) -> bool {
+    let (name, current) = (text(&rollout["metadata"]["name"]), &rollout["status"]["currentPodHash"]);
+    mirror.of("analysisruns.argoproj.io").any(|run| {
+        let is_bad = run["status"]["phase"] == "Failed" || run["status"]["phase"] == "Error";
+        let is_of_it = run["metadata"]["labels"]["rollouts-pod-template-hash"] == *current;
+        is_bad && is_of_it && owner(run) == Some(("Rollout", name))
+    })
 }
 
 const TOO_LATE: &str = "ProgressDeadlineExceeded";

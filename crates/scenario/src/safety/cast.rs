@@ -1,5 +1,6 @@
 //! Who takes part in a run: Rollouts of different kinds, drawn from the seed, and what their users want in the end.
 
+mod checks;
 mod routes;
 
 use serde_json::{Value, json};
@@ -24,6 +25,10 @@ pub(super) enum Kind {
     Manual,
     /// A canary that takes its template from a Deployment.
     Borrowed,
+    /// A canary with analyses in its steps and in the background.
+    Judged,
+    /// Blue-green with analyses before and after the switch.
+    Weighed,
     /// A canary behind VirtualServices that tell it by Service.
     Hosts,
     /// A canary behind VirtualServices that tell it by subset.
@@ -86,6 +91,18 @@ pub(super) fn draw_routed(random: &mut Random) -> Vec<Member> {
     cast
 }
 
+/// One or two Rollouts that ask for analysis.
+pub(super) fn draw_analysed(random: &mut Random) -> Vec<Member> {
+    let mut cast = Vec::new();
+    for name in ["one", "two"] {
+        if cast.is_empty() || random.per_mille(400) {
+            let kind = if random.per_mille(650) { Kind::Judged } else { Kind::Weighed };
+            cast.push(member(name, kind, random));
+        }
+    }
+    cast
+}
+
 fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
     let ending = match random.below(10) {
         0..=5 => Ending::Last,
@@ -101,6 +118,8 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
             json!({"canary": with(with(bounds(random), services), json!({"steps": steps(random)}))})
         }
         Kind::Colours | Kind::Manual => json!({"blueGreen": colours(name, kind, random)}),
+        Kind::Judged => checks::strategy(name, kind, bounds(random), random),
+        Kind::Weighed => checks::strategy(name, kind, colours(name, Kind::Colours, random), random),
         Kind::Hosts | Kind::Subsets => {
             json!({"canary": with(routes::delays(random), json!({"steps": steps(random)}))})
         }
@@ -194,6 +213,9 @@ impl Member {
                 "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}}));
         }
         objects.extend(self.git.iter().cloned());
+        if matches!(self.kind, Kind::Judged | Kind::Weighed) {
+            objects.extend(checks::templates(name));
+        }
         let mut spec = with(json!({"replicas": 3, "strategy": self.strategy}), self.more.clone());
         let first = template("shop:1", name, false);
         if self.kind == Kind::Borrowed {

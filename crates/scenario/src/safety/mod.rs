@@ -4,6 +4,7 @@
 //!   cast.rs   which Rollouts take part and what their users want in the end
 //!   users.rs  what users do on the way
 //!   floor.rs  keeping.rs  steps.rs  approval.rs  aborts.rs  telling.rs  sets.rs    what must hold at every write
+//!   services.rs  metric services that fail, hang and lie
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
 //!   views.rs  no plan from a view older than our own last write
 //!   crashes.rs  leaders.rs  judge.rs    a crash at every single write; leaders that are killed
@@ -20,6 +21,7 @@ mod keeping;
 mod leaders;
 mod objects;
 mod routes;
+mod services;
 mod sets;
 mod steps;
 mod telling;
@@ -36,7 +38,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tidegate_apiserver::ApiServer;
-use tidegate_controller::Options;
+use tidegate_controller::{Analysis, Options};
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::faults::Menu;
 use tidegate_sim::{Experiment, Invariant, Random, Scenario, Seat, Stage, Subject, Weather};
@@ -49,7 +51,10 @@ const LENGTHS: [(u64, std::ops::Range<u64>); 3] = [(6, 5..12), (3, 12..30), (1, 
 
 /// The controller as the client under test.
 #[derive(Clone, Copy, Debug, Default)]
-struct Controller;
+struct Controller {
+    /// Whether it runs analyses.
+    analyses: bool,
+}
 
 impl Subject for Controller {
     fn name(&self) -> &'static str {
@@ -60,25 +65,31 @@ impl Subject for Controller {
         let (leadership, reign) = Leadership::reign();
         let stop = seat.stop.map(move |()| reign.end());
         let (client, witness) = views::watched(seat.client, seat.accuse);
-        let options = Options { witness: Some(witness), ..Options::default() };
+        let analysis = self.analyses.then(|| Analysis::over(Arc::new(services::Services(seat.clock))));
+        let options = Options { witness: Some(witness), analysis, ..Options::default() };
         tidegate_controller::run(client, seat.clock, options, leadership, stop).boxed()
     }
 }
 
 /// The controller, tested with Rollouts of all kinds under another selection of faults for each seed.
 pub fn experiment() -> Experiment {
-    experiment_of(Rollouts { routed: false })
+    experiment_of(Theme::Plain)
 }
 
 /// The same with Rollouts behind VirtualServices and DestinationRules.
 pub fn experiment_with_routes() -> Experiment {
-    experiment_of(Rollouts { routed: true })
+    experiment_of(Theme::Routed)
 }
 
-fn experiment_of(scenario: Rollouts) -> Experiment {
+/// The same with Rollouts that ask for analysis, of services that fail, hang and lie.
+pub fn experiment_with_analyses() -> Experiment {
+    experiment_of(Theme::Analysed)
+}
+
+fn experiment_of(theme: Theme) -> Experiment {
     Experiment {
-        scenario: Arc::new(scenario),
-        subject: Arc::new(Controller),
+        scenario: Arc::new(Rollouts { theme }),
+        subject: Arc::new(Controller { analyses: theme == Theme::Analysed }),
         weather: Weather::Drawn,
         without: BTreeSet::new(),
         acts: None,
@@ -88,20 +99,38 @@ fn experiment_of(scenario: Rollouts) -> Experiment {
 /// What users do: new versions good and bad, sizes, aborts, retries, promotions, undos, pauses, broken specs, restarts.
 #[derive(Clone, Copy, Debug)]
 struct Rollouts {
-    /// Whether they have routes.
-    routed: bool,
+    theme: Theme,
+}
+
+/// What the Rollouts are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Theme {
+    /// Pods and Services.
+    Plain,
+    /// Routes as well.
+    Routed,
+    /// Analyses as well.
+    Analysed,
 }
 
 impl Rollouts {
     fn cast(self, seed: u64) -> Vec<cast::Member> {
         let mut random = Random::new(seed, "cast");
-        if self.routed { cast::draw_routed(&mut random) } else { cast::draw(&mut random) }
+        match self.theme {
+            Theme::Plain => cast::draw(&mut random),
+            Theme::Routed => cast::draw_routed(&mut random),
+            Theme::Analysed => cast::draw_analysed(&mut random),
+        }
     }
 }
 
 impl Scenario for Rollouts {
     fn name(&self) -> &'static str {
-        if self.routed { "routes" } else { "rollouts" }
+        match self.theme {
+            Theme::Plain => "rollouts",
+            Theme::Routed => "routes",
+            Theme::Analysed => "analyses",
+        }
     }
 
     fn length(&self, seed: u64) -> Duration {
@@ -139,7 +168,7 @@ impl Scenario for Rollouts {
 
     fn invariants(&self, seed: u64, menu: &Menu) -> Vec<Box<dyn Invariant>> {
         let mut invariants = at_every_write(menu);
-        if self.routed {
+        if self.theme == Theme::Routed {
             invariants.push(Box::new(routes::DeadEnds::new(menu)));
             invariants.push(Box::new(routes::Sums));
             invariants.push(Box::new(routes::Reported::default()));

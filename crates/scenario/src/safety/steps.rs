@@ -9,7 +9,7 @@ use tidegate_sim::experiment::USER;
 use tidegate_sim::faults::Menu;
 use tidegate_sim::journal::{Change, Mirror};
 
-use super::objects::{History, ROLLOUTS, SETS, available, hash, sets_of, size, text, uid};
+use super::objects::{History, ROLLOUTS, SETS, available, hash, owner, sets_of, size, text, uid};
 use super::{SUBJECT, wall};
 
 /// Looks at every change of the step index.
@@ -68,6 +68,8 @@ impl Steps {
                 self.judge_pause(change, began, pause, is_released)?;
             } else if let Some(weight) = step["setWeight"].as_i64() {
                 self.judge_weight(change, weight, mirror)?;
+            } else if step.get("analysis").is_some() {
+                judge_analysis(change, from + passed as u64, mirror)?;
             }
         }
         Ok(())
@@ -131,6 +133,23 @@ impl Steps {
         }
         Ok(())
     }
+}
+
+/// An analysis of this very version at this very step has said that all is well.
+fn judge_analysis(change: &Change, index: u64, mirror: &Mirror) -> Result<(), String> {
+    let (new, current) = (&change.new, text(&change.new["status"]["currentPodHash"]));
+    let index = index.to_string();
+    let is_verdict = |run: &Value| {
+        let labels = &run["metadata"]["labels"];
+        owner(run) == Some(("Rollout", text(&new["metadata"]["name"])))
+            && labels["rollouts-pod-template-hash"] == current
+            && labels["step-index"] == index.as_str()
+            && run["status"]["phase"] == "Successful"
+    };
+    if mirror.of("analysisruns.argoproj.io").any(|run| is_verdict(run)) {
+        return Ok(());
+    }
+    Err(format!("analysis step {index} of {current} is passed without a verdict"))
 }
 
 /// Whether a status was stored since somebody paused the whole Rollout: then the controller knows.

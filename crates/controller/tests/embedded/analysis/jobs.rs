@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use tidegate_apiserver::{StatusError, Verb};
+use tidegate_runtime::lease::Leadership;
 
-use super::{mortal_world, run, start, verdict, world};
+use super::{Answers, mortal_world, options, run, start, verdict, world};
 use crate::world::World;
 
 /// A metric whose Job does what these annotations of its pods say.
@@ -128,4 +129,29 @@ async fn old_jobs_go_with_their_measurements() {
     assert_eq!(world.verdict("run").await, verdict("Successful", ""));
     let jobs = world.list("Job").await.len();
     assert!((3..=4).contains(&jobs), "{jobs}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_may_live_in_a_namespace_of_their_own_and_still_wake_their_run() {
+    let answers = Answers::new();
+    let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+    let namespaces: kube::Api<kube::core::DynamicObject> =
+        kube::Api::all_with(world.client.clone(), &crate::world::resource("Namespace"));
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "jobs"}});
+    let params = kube::api::PostParams::default();
+    namespaces.create(&params, &serde_json::from_value(namespace).unwrap()).await.unwrap();
+    let mut options = options(&answers);
+    if let Some(analysis) = &mut options.analysis {
+        analysis.jobs.namespace = Some("jobs".to_owned());
+    }
+    world.start_as(options, Leadership::alone());
+    world.create(run("run", json!({"metrics": [job("probe", json!({"run-for": "100s"}))]}))).await;
+    world.pass(10).await;
+    assert_eq!(world.list("Job").await, Vec::<Value>::new());
+    let jobs: kube::Api<kube::core::DynamicObject> =
+        kube::Api::namespaced_with(world.client.clone(), "jobs", &crate::world::resource("Job"));
+    let made = jobs.list(&kube::api::ListParams::default()).await.unwrap().items;
+    assert_eq!((made.len(), made[0].metadata.owner_references.is_none()), (1, true), "owners do not reach so far");
+    world.pass(93).await;
+    assert_eq!(world.verdict("run").await, verdict("Successful", ""));
 }

@@ -252,3 +252,39 @@ async fn an_experiment_is_still_held() {
     let wanted = "Unsupported: spec.strategy.canary.steps[1].experiment is not driven by this controller";
     assert_eq!(world.shown("shop").await, verdict("Degraded", wanted));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_template_that_cannot_work_is_told_about_when_it_is_written() {
+    let (world, _) = world().await;
+    world.create(thrice()).await;
+    let condition = json!({"successCondition": "result <", "interval": "1d"});
+    world.create(template("broken", json!({"metrics": [metric("errors", condition)]}))).await;
+    world.pass(5).await;
+    let told = world.warnings("broken").await;
+    let message = "AnalysisTemplate 'broken': metric 'errors': successCondition: unexpected token EOF; metric 'errors': interval: invalid interval string: time: unknown unit \"d\" in duration \"1d\"";
+    assert_eq!(told, [verdict("InvalidTemplate", message)]);
+    assert_eq!(world.warnings("thrice").await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blue_green_retry_is_judged_anew_before_and_after_the_switch_although_its_pods_come_late() {
+    let (world, answers) = world().await;
+    answers.value("errors", 1);
+    let strategy = json!({"activeService": "active", "abortScaleDownDelaySeconds": 1,
+        "prePromotionAnalysis": named("thrice"), "postPromotionAnalysis": named("thrice")});
+    deploy(&world, json!({"blueGreen": strategy})).await;
+    world.pass(14).await;
+    answers.value("errors", 80);
+    world.pass(60).await;
+    assert_eq!(world.shown("shop").await.0, "Degraded");
+    assert_eq!(world.sizes("shop").await, [4, 0], "its pods are gone");
+
+    answers.value("errors", 1);
+    world.patch_status("shop", json!({"abort": false})).await;
+    world.pass(60).await;
+    assert_eq!(world.shown("shop").await, verdict("Healthy", ""));
+    let phases: Vec<(String, String)> = world.runs().await;
+    let of = |end: &str| phases.iter().find(|(name, _)| name.ends_with(end)).map(|(_, phase)| phase.as_str());
+    assert_eq!((of("-pre"), of("-post")), (Some("Successful"), Some("Failed")));
+    assert_eq!((of("-pre.1"), of("-post.1")), (Some("Successful"), Some("Successful")));
+}

@@ -131,3 +131,26 @@ async fn a_run_that_cannot_be_run_says_so_once() {
     assert_eq!(world.written(), Vec::<(String, String)>::new());
     assert_eq!(world.run("empty").await["metricResults"], Value::Null);
 }
+
+#[tokio::test(start_paused = true)]
+async fn three_hundred_runs_are_measured_on_time_and_each_measurement_costs_one_write() {
+    let (world, answers) = world().await;
+    let spec = json!({"count": 4, "interval": "10s", "successCondition": "result < 5"});
+    for at in 0..300 {
+        let name = format!("m{at}");
+        answers.value(&name, 1);
+        world.create(run(&name, json!({"metrics": [metric(&name, spec.clone())]}))).await;
+    }
+    world.pass(60).await;
+    assert!(world.runs().await.iter().all(|(_, phase)| phase == "Successful"));
+    for at in 0..300 {
+        assert_eq!(answers.asked(&format!("m{at}")), [0, 10, 20, 30]);
+    }
+    let patches =
+        world.written().into_iter().filter(|(method, path)| method == "PATCH" && path.contains("/analysisruns/"));
+    let count = patches.count();
+    assert!((1200..=1500).contains(&count), "{count} writes");
+    world.asked();
+    world.pass(7200).await;
+    assert_eq!(world.asked(), [], "when all are over nothing is asked and nothing written");
+}
