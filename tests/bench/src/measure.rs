@@ -12,7 +12,7 @@ use crate::figures::{Figures, Unit, megabytes, percentile};
 use crate::fleet::{Fleet, Seen};
 use crate::objects::{self, NAMESPACE};
 use crate::planning::planning;
-use crate::restart::restart;
+use crate::restart::{restart, settle};
 use crate::say;
 use crate::stage::Stage;
 use crate::subject::{Running, Subject, USER};
@@ -67,6 +67,7 @@ impl Run<'_> {
         if self.cli.istio {
             routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures).await?;
         }
+        settle(&self.stage).await?;
         self.stage.quiet(&mut running, CALM_WITHIN).await?;
         let memory = running.memory()?;
         let after = "memory idle, after all of the above";

@@ -7,6 +7,7 @@ use futures::StreamExt;
 use kube::Api;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::json;
+use tidegate_api::names::annotations::SCALE_DOWN_DEADLINE;
 use tidegate_api::view::ReplicaSet;
 
 use crate::objects::NAMESPACE;
@@ -74,4 +75,21 @@ async fn drifted(stage: &Stage, api: &Api<ReplicaSet>) -> Result<Vec<(String, i3
         stage.patch(Target::replica_set(name), &json!({"spec": {"replicas": replicas + 1}})).await?;
     }
     Ok(chosen)
+}
+
+/// Waits until no ReplicaSet is to be scaled down any more: one that is would not be set back to the size it had.
+pub(crate) async fn settle(stage: &Stage) -> Result<()> {
+    let api: Api<ReplicaSet> = Api::namespaced(stage.client.clone(), NAMESPACE);
+    let waits = |set: &ReplicaSet| {
+        let has_pods = set.spec.replicas.is_some_and(|replicas| replicas > 0);
+        has_pods && set.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(SCALE_DOWN_DEADLINE))
+    };
+    for _ in 0..PATIENCE.as_secs() {
+        let sets = api.list(&ListParams::default()).await.context("listing ReplicaSets")?.items;
+        if !sets.iter().any(waits) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    bail!("ReplicaSets still wait to be scaled down after {} s", PATIENCE.as_secs())
 }
