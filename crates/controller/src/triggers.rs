@@ -19,7 +19,7 @@ use crate::cache::{
     BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
 };
 use crate::controller::Shared;
-use crate::istio::{IstioKind, IstioObject};
+use crate::istio::{IstioKind, IstioObject, left};
 use crate::uncertain::Kind;
 
 fn metadata<K: Resource>(stored: &Stored<K>) -> &ObjectMeta {
@@ -59,6 +59,9 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
         Change::Deleted(_) => {
             let message = format!("Rollout {}/{} is deleted.", key.name, key.namespace);
             shared.executor.events.tell(metadata(object), &Event::normal("RolloutDeleted", message));
+            if let Stored::Good(rollout) = object {
+                left::tell(shared, rollout);
+            }
         }
         _ => {}
     }

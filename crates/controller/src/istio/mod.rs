@@ -1,6 +1,7 @@
 //! VirtualServices and DestinationRules: whether there are any, where they live, and what is known of them.
 //!
 //! ```text
+//!   left.rs       weights that a deleted Rollout leaves behind
 //!   object.rs     one object, whole, and who wrote it last
 //!   presence.rs   asks every few seconds whether Istio is served and in which version, and watches while it is
 //!   primary.rs    this cluster or the primary one that a Secret leads to
@@ -8,6 +9,7 @@
 //!   rules.rs      DestinationRules that no Rollout names any more are given back
 //! ```
 
+pub(crate) mod left;
 mod object;
 mod presence;
 mod primary;

@@ -128,3 +128,17 @@ async fn a_route_that_cannot_be_raised_keeps_the_others_at_its_weight_and_an_abo
     world.pass(15).await;
     assert_eq!(world.weights("mesh").await, [[100, 0]]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn weights_that_a_deleted_rollout_leaves_behind_are_told_at_the_virtual_service() {
+    let world = paused(running_by_host(two_stops()).await).await;
+    world.delete("Rollout", "shop").await;
+    world.pass(5).await;
+    assert_eq!(world.weights("shop").await, [[75, 25]]);
+    let events = world.list("Event").await;
+    let told: Vec<_> = events.iter().filter(|event| event["reason"] == "WeightsLeft").collect();
+    assert_eq!(told.len(), 1, "{events:?}");
+    assert_eq!(told[0]["involvedObject"]["kind"], "VirtualService");
+    let message = told[0]["message"].as_str().unwrap();
+    assert!(message.contains("Rollout default/shop") && message.contains("weight 25"), "{message}");
+}
