@@ -78,8 +78,10 @@ impl Recorder {
         queue: Queue<Key>,
     ) -> (Self, impl Future<Output = ()> + use<>) {
         let (lanes, waiting): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::channel(MOST_WAITING)).unzip();
-        let sending =
-            waiting.into_iter().map(|waiting| send(client.clone(), leadership.clone(), waiting, queue.clone()));
+        let sending = (0..).zip(waiting).map(|(lane, waiting)| {
+            let names = Names { lane, last: 0 };
+            send(client.clone(), leadership.clone(), waiting, queue.clone(), names)
+        });
         let sending = futures::future::join_all(sending.collect::<Vec<_>>()).map(|_| ());
         (Self { lanes, clock, leadership, metrics }, sending)
     }
@@ -130,17 +132,37 @@ impl Recorder {
     }
 }
 
+/// Names are moments, and each moment names one event: senders take turns, so that two objects of one name that are told of
+/// in the same moment get one each.
+struct Names {
+    lane: i128,
+    last: i128,
+}
+
+impl Names {
+    fn next(&mut self, at: Timestamp) -> i128 {
+        let turns = LANES as i128;
+        let moment = at.as_nanosecond();
+        self.last = (moment - moment % turns + self.lane).max(self.last + turns);
+        self.last
+    }
+}
+
 /// An event that is there already.
 struct Sent {
     name: String,
     count: u32,
 }
 
-async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receiver<Message>, queue: Queue<Key>) {
+async fn send(
+    client: Client,
+    leadership: Leadership,
+    mut waiting: mpsc::Receiver<Message>,
+    queue: Queue<Key>,
+    mut names: Names,
+) {
     let mut correlator = Correlator::new();
     let mut sent: Recent<Same, Sent> = Recent::new(MOST_REMEMBERED);
-    // Names are moments, and each moment names one event.
-    let mut last_name = 0;
     while let Some(message) = waiting.recv().await {
         let mut told = match message {
             Message::Told(told) if leadership.is_held() => told,
@@ -165,8 +187,7 @@ async fn send(client: Client, leadership: Leadership, mut waiting: mpsc::Receive
             sent.entry(&telling.same, || known);
             continue;
         }
-        last_name = told.at.as_nanosecond().max(last_name + 1);
-        let name = format!("{}.{last_name:x}", told.name);
+        let name = format!("{}.{:x}", told.name, names.next(told.at));
         let params = PostParams { field_manager: Some(COMPONENT.to_owned()), ..PostParams::default() };
         let Ok(object) = serde_json::from_value(body(&told, &name)) else { continue };
         // An event that cannot be told is lost: nothing else may suffer from it.
