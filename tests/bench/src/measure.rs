@@ -63,6 +63,8 @@ impl Run<'_> {
         let mut fleet = Fleet::watch(self.stage.client.clone());
         self.create(&mut fleet, &mut running).await?;
         self.update(&mut fleet, &mut running).await?;
+        // Hundreds of old ReplicaSets that go at once would be measured with whatever comes next.
+        settle(&self.stage).await?;
         self.latencies(&mut fleet, &mut running).await?;
         if self.cli.istio {
             routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures).await?;
