@@ -39,6 +39,9 @@ pub struct ForecastRow {
     pub waits_for: String,
 }
 
+/// A weight that is missed by so many percent is not reached; by less it is rounded.
+const FAR: i64 = 10;
+
 /// What an update will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +52,7 @@ pub struct Forecast {
     pub steps: Vec<ForecastRow>,
     /// Changes of routes, in order.
     pub routes: Vec<String>,
-    /// Why it will not begin.
+    /// Why it will not begin, or cannot do what it says.
     pub refusals: Vec<String>,
     /// What is likely not meant.
     pub warnings: Vec<String>,
@@ -101,7 +104,10 @@ impl<'a> Walk<'a> {
         let all = self.canary.steps.items();
         for (index, step) in all.iter().enumerate() {
             let row = self.step(index, step);
-            forecast.warnings.extend(self.unreachable(&row, step));
+            if let Some((problem, by)) = self.unreachable(&row, step) {
+                let told = if by >= FAR { &mut forecast.refusals } else { &mut forecast.warnings };
+                told.push(problem);
+            }
             forecast.steps.push(row);
         }
         forecast.steps.push(self.promotion(all.len()));
@@ -226,18 +232,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Without a router the weight is the share of pods, and not every share can be had.
-    fn unreachable(&self, row: &ForecastRow, step: &CanaryStep) -> Option<String> {
+    /// Without a router the weight is the share of pods, and not every share can be had: that this one cannot, and by how
+    /// many percent it is missed.
+    fn unreachable(&self, row: &ForecastRow, step: &CanaryStep) -> Option<(String, i64)> {
         let weight = step.set_weight.filter(|_| self.canary.traffic_routing.is_none())?;
         let pods = i64::from(row.canary) + i64::from(row.stable);
         if pods == 0 || i64::from(row.canary) * 100 == i64::from(weight) * pods {
             return None;
         }
         let share = i64::from(row.canary) * 100 / pods;
-        Some(format!(
+        let problem = format!(
             "step {}: weight {weight} cannot be reached with {} replicas: {} of {pods} pods are {share}%",
             row.step, self.replicas, row.canary
-        ))
+        );
+        Some((problem, (share - i64::from(weight)).abs()))
     }
 }
 

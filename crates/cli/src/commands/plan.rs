@@ -35,11 +35,11 @@ pub(crate) fn of_file(plan: &Plan, streams: &mut Streams<'_>) -> Result<Outcome,
     for rollout in &file.rollouts {
         let found = file.all_found(rollout);
         let mut forecast = forecast(rollout, &found);
-        forecast.refusals.extend(file.problems_with(rollout, found.clone()).iter().map(ToString::to_string));
+        refuse_first(&mut forecast, file.problems_with(rollout, found.clone()).iter().map(ToString::to_string));
         let rule = routing::destination_rule(rollout).and_then(|rule| file.destination_rule(rollout, rule.name.text()));
         forecast_routes(&mut forecast, rollout, &found, rule.map(Lookup::Found).as_ref());
         forecast.warnings.extend(elsewhere(rollout, &found));
-        forecast.warnings.extend(harmless_metrics(rollout, &found));
+        forecast.refusals.extend(harmless_metrics(rollout, &found));
         forecasts.push(forecast);
     }
     tell(plan, &forecasts, streams)
@@ -86,12 +86,13 @@ pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Re
         Err(error) => (Found::default(), None, Some(format!("{error}: the objects it names are not checked"))),
     };
     let mut forecast = forecast(&rollout, &found);
-    forecast.refusals.extend(spec::check(&rollout, workload.as_ref()).iter().map(ToString::to_string));
     let template = workload.as_ref().map(|workload| &workload.template).or(rollout.spec.template.as_ref());
-    forecast.refusals.extend(references::check(&rollout, template, &found).iter().map(ToString::to_string));
+    let invalid =
+        spec::check(&rollout, workload.as_ref()).into_iter().chain(references::check(&rollout, template, &found));
+    refuse_first(&mut forecast, invalid.map(|error| error.to_string()));
     forecast_routes(&mut forecast, &rollout, &found, rule.as_ref());
     forecast.warnings.extend(hidden);
-    forecast.warnings.extend(harmless_metrics(&rollout, &found));
+    forecast.refusals.extend(harmless_metrics(&rollout, &found));
     tell(plan, &[forecast], session.streams)
 }
 
@@ -137,4 +138,9 @@ fn tell(plan: &Plan, forecasts: &[Forecast], streams: &mut Streams<'_>) -> Resul
     }
     let is_warned = plan.strict && forecasts.iter().any(|forecast| !forecast.warnings.is_empty());
     Ok(if is_warned { WARNED } else { Outcome::Success })
+}
+
+/// What the controller would refuse comes before what it would carry out to no good.
+fn refuse_first(forecast: &mut Forecast, problems: impl Iterator<Item = String>) {
+    forecast.refusals.splice(0..0, problems);
 }

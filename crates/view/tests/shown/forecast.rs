@@ -95,8 +95,10 @@ STEP  ACTION         WEIGHT  CANARY  STABLE  PEAK  EARLIEST  WAITS-FOR
 4     pause          67      2       1       3     10m       someone to promote
 5     promotion      100     3       0       4     10m       3 pods of the new version
 
-Warnings:
+Refused:
   step 1: weight 10 cannot be reached with 3 replicas: 1 of 4 pods are 25%
+
+Warnings:
   step 3: weight 67 cannot be reached with 3 replicas: 2 of 3 pods are 66%
 ";
     assert_eq!(text, wanted);
