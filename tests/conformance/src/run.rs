@@ -64,6 +64,11 @@ pub async fn run(subject: &impl Subject, sequence: &Sequence) -> Result<Trace, A
             let answer = watch.answer.clone();
             if request.query.iter().any(|(name, value)| name == "sendInitialEvents" && value == "true") {
                 begun(&watch).await;
+            } else if request.path.ends_with("/events")
+                && !request.query.iter().any(|(name, _)| name == "resourceVersion")
+            {
+                // Events are watched without the cache of a real server, which answers before it has looked what there is.
+                tokio::time::sleep(QUIET).await;
             }
             trace.watches.push((position, watch));
             answer
