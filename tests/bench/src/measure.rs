@@ -63,8 +63,6 @@ impl Run<'_> {
         let mut fleet = Fleet::watch(self.stage.client.clone());
         self.create(&mut fleet, &mut running).await?;
         self.update(&mut fleet, &mut running).await?;
-        // Hundreds of old ReplicaSets that go at once would be measured with whatever comes next.
-        settle(&self.stage).await?;
         self.latencies(&mut fleet, &mut running).await?;
         if self.cli.istio {
             routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures).await?;
@@ -152,6 +150,8 @@ impl Run<'_> {
         let healthy = fleet.until("Healthy", self.count, self.patience(), running, Seen::is_healthy);
         tokio::try_join!(promoted, healthy)?;
         self.figures.add("promote on all to all Healthy", begun.elapsed().as_secs_f64(), Unit::Seconds);
+        // An update is over when its old pods are gone, half a minute later behind a router.
+        settle(&self.stage).await?;
         asked.extend(self.stage.quiet(running, CALM_WITHIN).await?);
         let spent = self.stage.meter(Some(running)).since(&before);
         self.cost_of_an_update(&spent, &Tally::of(&asked, USER), &plans);
