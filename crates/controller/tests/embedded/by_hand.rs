@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidegate_apiserver::{Before, Verb};
 
-use crate::world::{World, blue_green_paused, canary, image, rollout, service};
+use crate::world::{World, blue_green, blue_green_paused, canary, image, rollout, service};
 
 const HASH: &str = "rollouts-pod-template-hash";
 
@@ -222,13 +222,7 @@ async fn a_set_that_somebody_changes_while_a_plan_is_carried_out_is_looked_at_ag
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_switched_while_its_rollout_is_deleted_is_given_back() {
     // Given an update whose switch of the preview is on its way for long.
-    let world = World::new().await;
-    for name in ["active", "preview"] {
-        world.create(service(name)).await;
-    }
-    let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
-    world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
-    world.pass(30).await;
+    let world = blue_green().await;
     let is_first = AtomicBool::new(true);
     world.hinder(move |call| {
         let is_switch = call.verb == Verb::Patch && call.resource == "services" && call.name == "preview";

@@ -336,8 +336,8 @@ pub(crate) fn service(name: &str) -> Value {
         "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}})
 }
 
-/// A blue-green Rollout with both Services that waits for somebody to promote its second version.
-pub(crate) async fn blue_green_paused() -> World {
+/// A blue-green Rollout with both Services, in its first version.
+pub(crate) async fn blue_green() -> World {
     let world = World::new().await;
     for name in ["active", "preview"] {
         world.create(service(name)).await;
@@ -345,6 +345,12 @@ pub(crate) async fn blue_green_paused() -> World {
     let strategy = json!({"activeService": "active", "previewService": "preview", "autoPromotionEnabled": false});
     world.create(rollout("shop", json!({"blueGreen": strategy}))).await;
     world.pass(30).await;
+    world
+}
+
+/// One that waits for somebody to promote its second version.
+pub(crate) async fn blue_green_paused() -> World {
+    let world = blue_green().await;
     world.patch("Rollout", "shop", image("shop:2")).await;
     world.pass(30).await;
     assert_eq!(world.shown("shop").await, ("Paused".to_owned(), "BlueGreenPause".to_owned()));

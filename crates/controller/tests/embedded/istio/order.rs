@@ -142,6 +142,7 @@ async fn an_update_of_one_pod_takes_few_writes_and_few_statuses() {
     world.pass(60).await;
     assert_eq!(world.shown("shop").await.0, "Healthy");
     let (writes, statuses) = counted(&world);
+    // One of each more than on a real cluster, where the pod is ready before anybody has counted it.
     assert!(writes <= 19 && statuses <= 9, "{writes} writes, {statuses} of them of the status");
 }
 
