@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use futures::{FutureExt, Stream};
-use k8s_openapi::api::core::v1::Pod;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use tidegate_clock::Clock;
@@ -17,6 +16,7 @@ use crate::behaviour::{self, Defaults};
 use crate::fleet::{Entry, Fleet, Key, address_text, key_of};
 use crate::jobs::{Ended, Job, Warden, signal_group};
 use crate::lifecycle::{Action, PodView, step};
+use crate::pod::Pod;
 use crate::timeline::{Exit, Process, ProcessState, plus};
 use crate::writes::{self, Outcome};
 
@@ -152,8 +152,7 @@ impl Agent {
         }
     }
 
-    fn apply(&mut self, mut pod: Pod) {
-        pod.metadata.managed_fields = None;
+    fn apply(&mut self, pod: Pod) {
         let node = pod.spec.as_ref().and_then(|s| s.node_name.as_deref()).unwrap_or_default();
         if !node.is_empty() && !self.options.nodes.iter().any(|ours| ours == node) {
             // Someone else has placed it, perhaps after it was seen here without a node.

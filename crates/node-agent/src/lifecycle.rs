@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, HostIP, Pod, PodIP, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, HostIP, PodIP, PodSpec, PodStatus};
 
 use crate::behaviour::{BadAnnotation, Behaviour, restart_policy};
+use crate::pod::Pod;
 use crate::status::{
     Judged, Verdict, container_status, init_statuses, is_terminal, set_condition, terminated, waiting, whole_seconds,
 };
@@ -139,6 +140,7 @@ fn refuse(view: &PodView<'_>, spec: &PodSpec, bad: &BadAnnotation, now: Timestam
         image: container.image.clone().unwrap_or_default(),
         started: Some(false),
         state: Some(waiting("CreateContainerConfigError", Some(message.clone()))),
+        last_state: Some(ContainerState::default()),
         ..Default::default()
     };
     status.container_statuses = Some(spec.containers.iter().map(refused).collect());

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
-    Pod, PodCondition, PodSpec, PodStatus,
+    PodCondition, PodSpec, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::pod::Pod;
 use crate::timeline::{Exit, Shown, Standing};
 
 /// One container with its place in time and its readiness.
@@ -55,7 +56,8 @@ pub(crate) fn container_status(pod: &Pod, judged: &Judged<'_>) -> ContainerStatu
         started: Some(judged.started),
         restart_count: i32::try_from(restarts).unwrap_or(i32::MAX),
         state: Some(state),
-        last_state: judged.standing.last.as_ref().map(|exit| exited(exit, last_run)),
+        // Never absent: the server gives it back as an empty object, and the status would be written again.
+        last_state: Some(judged.standing.last.as_ref().map(|exit| exited(exit, last_run)).unwrap_or_default()),
         ..Default::default()
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Event, Node, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{Event, Node, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use crate::lifecycle::Warning;
+use crate::pod::Pod;
 use crate::status::whole_seconds;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -76,20 +77,40 @@ pub(crate) async fn write_status(
     bounded(request).await.map_or_else(|outcome| outcome, |pod| Outcome::Written(Box::new(pod)))
 }
 
-/// The merge patch from the pod's status to the wanted one; `None` when they cannot be told apart.
+/// Every field of a status, chosen by `$choose` from two of them. One that is forgotten here does not compile.
+macro_rules! every_field {
+    ($choose:expr, $before:expr, $wanted:expr) => {
+        every_field!($choose, $before, $wanted;
+            allocated_resources, conditions, container_statuses, ephemeral_container_statuses,
+            extended_resource_claim_status, host_ip, host_ips, init_container_statuses, message,
+            node_allocatable_resource_claim_statuses, nominated_node_name, observed_generation, phase, pod_ip, pod_ips,
+            qos_class, reason, resize, resource_claim_statuses, resources, start_time, volume_health)
+    };
+    ($choose:expr, $before:expr, $wanted:expr; $($field:ident),*) => {
+        PodStatus { $($field: $choose(&$before.$field, &$wanted.$field)),* }
+    };
+}
+
+fn changed<T: Clone + PartialEq>(before: &Option<T>, wanted: &Option<T>) -> Option<T> {
+    if before == wanted { None } else { wanted.clone() }
+}
+
+fn gone<T: Clone>(before: &Option<T>, wanted: &Option<T>) -> Option<T> {
+    if wanted.is_none() { before.clone() } else { None }
+}
+
+/// The merge patch from the pod's status to the wanted one; `None` when they cannot be told apart. Only what differs is
+/// turned into JSON: this is asked at every step of every pod.
 fn status_patch(pod: &Pod, wanted: &PodStatus) -> Option<Value> {
-    if pod.status.as_ref() == Some(wanted) {
-        return None;
-    }
+    let none = PodStatus::default();
+    let before = pod.status.as_ref().unwrap_or(&none);
     let object = |status: &PodStatus| match serde_json::to_value(status) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     };
-    let before = pod.status.as_ref().map(object).unwrap_or_default();
-    let mut changes = object(wanted);
-    let gone: Vec<&String> = before.keys().filter(|key| !changes.contains_key(*key)).collect();
-    changes.retain(|key, value| before.get(key) != Some(value));
-    changes.extend(gone.into_iter().map(|key| (key.clone(), Value::Null)));
+    let mut changes = object(&every_field!(changed, before, wanted));
+    let gone = object(&every_field!(gone, before, wanted));
+    changes.extend(gone.into_iter().map(|(field, _)| (field, Value::Null)));
     if changes.is_empty() {
         return None;
     }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::PodStatus;
 use serde_json::{Value, json};
-use tidegate_node_agent::{Action, Defaults, Exit, PREFIX, PodView, Process, ProcessState, Step, behaviour, step};
+use tidegate_node_agent::{Action, Defaults, Exit, PREFIX, Pod, PodView, Process, ProcessState, Step, behaviour, step};
 
 const EPOCH: i64 = 1_800_000_000;
 
@@ -84,9 +84,15 @@ impl Node {
     }
 }
 
-/// What the API server gives back: whole seconds, absent instead of empty.
+/// What the API server gives back: whole seconds, absent instead of empty, but for the states of containers.
 fn reread(status: &PodStatus) -> PodStatus {
-    serde_json::from_value(serde_json::to_value(status).unwrap()).unwrap()
+    let mut stored = serde_json::to_value(status).unwrap();
+    for container in stored.get_mut("containerStatuses").and_then(Value::as_array_mut).into_iter().flatten() {
+        let container = container.as_object_mut().unwrap();
+        container.entry("state").or_insert_with(|| json!({}));
+        container.entry("lastState").or_insert_with(|| json!({}));
+    }
+    serde_json::from_value(stored).unwrap()
 }
 
 #[test]

@@ -30,17 +30,12 @@ struct OnlyMetadata {
 impl<'de, K: DeserializeOwned + Resource> Deserialize<'de> for Guarded<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let read = serde_json::from_str::<K>(text.get()).map(|mut object| {
-            // The largest part of many objects, and nothing of it is ever looked at.
-            object.meta_mut().managed_fields = None;
-            object
-        });
-        match read {
+        // Managed fields are the largest part of many objects, and nothing of them is ever looked at.
+        match tidegate_bare::whole::<K, _>(&mut serde_json::Deserializer::from_str(text.get())) {
             Ok(object) => Ok(Self(Ok(object))),
             Err(_) => {
-                let mut metadata =
-                    serde_json::from_str::<OnlyMetadata>(text.get()).map_err(serde::de::Error::custom)?.metadata;
-                metadata.managed_fields = None;
+                let mut reader = serde_json::Deserializer::from_str(text.get());
+                let OnlyMetadata { metadata } = tidegate_bare::whole(&mut reader).map_err(serde::de::Error::custom)?;
                 Ok(Self(Err(Undecodable { metadata, problem: problem::<K>(text.get()) })))
             }
         }

@@ -7,6 +7,7 @@ use tidegate_api::names::annotations;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::Text;
+use tidegate_bare::Bare;
 use tidegate_engine::{SetEdit, SetId, after_collision, after_failed_create, is_as_good, owner_reference};
 
 use super::{Execution, FIELD_MANAGER, patch_params, post_params};
@@ -48,8 +49,9 @@ impl Execution<'_> {
     }
 
     async fn patch_owner(&self, verb: &'static str, set: &SetId, patch: &serde_json::Value) -> Result<(), LookError> {
-        let answer = self.api::<ReplicaSet>().patch(&set.name, &patch_params(), &Patch::Strategic(patch)).await;
-        self.keep_set(answer.map_err(|error| self.set_failed(verb, &set.name, error))?);
+        let answer = self.api().patch(&set.name, &patch_params(), &Patch::Strategic(patch)).await;
+        let Bare(patched) = answer.map_err(|error| self.set_failed(verb, &set.name, error))?;
+        self.keep_set(patched);
         Ok(())
     }
 
@@ -86,8 +88,9 @@ impl Execution<'_> {
     pub(super) async fn edit_set(&self, name: &str, edit: &SetEdit) -> Result<(), LookError> {
         let Some(mut set) = self.base_set(name) else { return Ok(()) };
         edit.apply(&mut set);
-        let answer = self.api::<ReplicaSet>().replace(name, &post_params(), &set).await;
-        self.keep_set(answer.map_err(|error| self.set_failed("update", name, error))?);
+        let answer = self.api().replace(name, &post_params(), &Bare(set)).await;
+        let Bare(edited) = answer.map_err(|error| self.set_failed("update", name, error))?;
+        self.keep_set(edited);
         Ok(())
     }
 
@@ -104,10 +107,11 @@ impl Execution<'_> {
             .body(patch.to_string().into_bytes())
             .map_err(kube::Error::HttpError);
         let answer = match request {
-            Ok(request) => self.executor.client.request::<ReplicaSet>(request).await,
+            Ok(request) => self.executor.client.request(request).await,
             Err(error) => Err(error),
         };
-        self.keep_set(answer.map_err(|error| self.set_failed("patch", name, error))?);
+        let Bare(patched) = answer.map_err(|error| self.set_failed("patch", name, error))?;
+        self.keep_set(patched);
         Ok(())
     }
 

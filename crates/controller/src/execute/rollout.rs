@@ -5,7 +5,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 use tidegate_api::names::{annotations, labels};
 use tidegate_api::rollout::{Rollout, RolloutStatus};
-use tidegate_api::view::Service;
+use tidegate_bare::Bare;
 use tidegate_engine::status_patch;
 use tidegate_runtime::Key;
 use tracing::info;
@@ -20,9 +20,10 @@ impl Execution<'_> {
         self.failed(verb, Kind::Rollout, &self.key.name, error)
     }
 
-    async fn replace(&self, rollout: &Rollout) -> Result<(), LookError> {
-        let answer = self.api::<Rollout>().replace(&self.key.name, &post_params(), rollout).await;
-        self.keep_rollout(answer.map_err(|error| self.rollout_failed("update", error))?);
+    async fn replace(&self, rollout: Rollout) -> Result<(), LookError> {
+        let answer = self.api().replace(&self.key.name, &post_params(), &Bare(rollout)).await;
+        let Bare(stored) = answer.map_err(|error| self.rollout_failed("update", error))?;
+        self.keep_rollout(stored);
         Ok(())
     }
 
@@ -30,19 +31,20 @@ impl Execution<'_> {
         let mut rollout = self.base_rollout();
         let own = rollout.metadata.annotations.get_or_insert_default();
         own.insert(annotations::REVISION.to_owned(), revision.to_string());
-        self.replace(&rollout).await
+        self.replace(rollout).await
     }
 
     pub(super) async fn set_replicas(&self, replicas: i32) -> Result<(), LookError> {
         let mut rollout = self.base_rollout();
         rollout.spec.replicas = Some(replicas);
-        self.replace(&rollout).await
+        self.replace(rollout).await
     }
 
     pub(super) async fn set_workload_generation(&self, generation: &str) -> Result<(), LookError> {
         let patch = json!({"metadata": {"annotations": {annotations::WORKLOAD_GENERATION: generation}}});
-        let answer = self.api::<Rollout>().patch(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
-        self.keep_rollout(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        let answer = self.api().patch(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
+        let Bare(rollout) = answer.map_err(|error| self.rollout_failed("patch", error))?;
+        self.keep_rollout(rollout);
         Ok(())
     }
 
@@ -51,8 +53,9 @@ impl Execution<'_> {
         let Some(patch) = status_patch::between(self.seen.rollout.status.as_ref(), status) else { return Ok(()) };
         self.executor.check_leadership()?;
         let (rollout, namespace) = (self.key.name.as_str(), self.key.namespace.as_str());
-        let answer = self.api::<Rollout>().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
-        self.keep_rollout(answer.map_err(|error| self.rollout_failed("patch", error))?);
+        let answer = self.api().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
+        let Bare(stored) = answer.map_err(|error| self.rollout_failed("patch", error))?;
+        self.keep_rollout(stored);
         info!(rollout, namespace, "Patched: {patch}");
         lifecycle::stored(&self.executor.metrics, &self.key, self.seen.rollout.status.as_ref(), status);
         Ok(())
@@ -63,8 +66,8 @@ impl Execution<'_> {
         if marks {
             patch["metadata"] = json!({"annotations": {annotations::MANAGED_BY: self.key.name}});
         }
-        let answer = self.api::<Service>().patch(name, &patch_params(), &Patch::Strategic(&patch)).await;
-        let service = answer.map_err(|error| self.failed("patch", Kind::Service, name, error))?;
+        let answer = self.api().patch(name, &patch_params(), &Patch::Strategic(&patch)).await;
+        let Bare(service) = answer.map_err(|error| self.failed("patch", Kind::Service, name, error))?;
         self.executor.cache.services.put_own(service);
         Ok(())
     }

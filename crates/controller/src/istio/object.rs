@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use kube::core::{ApiResource, DynamicResourceScope, ObjectMeta};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Who wrote an object, and when last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,18 +41,39 @@ impl IstioObject {
     }
 }
 
+/// What an object says of those who wrote it.
+#[derive(Default, Deserialize)]
+struct Written {
+    #[serde(default)]
+    metadata: Managed,
+}
+
+#[derive(Default, Deserialize)]
+struct Managed {
+    #[serde(default, rename = "managedFields")]
+    managed_fields: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default)]
+    manager: String,
+    #[serde(default)]
+    time: String,
+}
+
 impl<'de> Deserialize<'de> for IstioObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut whole = Value::deserialize(deserializer)?;
-        let managed =
-            whole.get_mut("metadata").and_then(Value::as_object_mut).and_then(|all| all.remove("managedFields"));
-        let writers = managed.as_ref().and_then(Value::as_array).into_iter().flatten().map(|entry| {
-            let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
-            Writer { manager: text("manager").to_owned(), at: text("time").parse().ok() }
-        });
-        let writers = writers.collect();
-        let metadata = whole.get("metadata").cloned().unwrap_or_default();
-        let metadata: ObjectMeta = serde_json::from_value(metadata).map_err(serde::de::Error::custom)?;
+        // Read twice: what managers own is most of the text, and a tree of it would only be thrown away.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let mut reader = serde_json::Deserializer::from_str(text.get());
+        let whole: Value = tidegate_bare::whole(&mut reader).map_err(serde::de::Error::custom)?;
+        let metadata = whole.get("metadata").unwrap_or(&Value::Null);
+        let metadata = ObjectMeta::deserialize(metadata).map_err(serde::de::Error::custom)?;
+        // Who wrote it is only told, never decided upon: what cannot be read is left out.
+        let written: Written = serde_json::from_str(text.get()).unwrap_or_default();
+        let writers = written.metadata.managed_fields.into_iter();
+        let writers = writers.map(|entry| Writer { manager: entry.manager, at: entry.time.parse().ok() }).collect();
         Ok(Self { metadata, whole, writers })
     }
 }

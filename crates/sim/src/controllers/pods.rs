@@ -12,6 +12,7 @@ use serde::Deserialize;
 #[serde(default)]
 pub struct Pod {
     /// Name, labels, owners.
+    #[serde(deserialize_with = "tidegate_bare::metadata")]
     pub metadata: ObjectMeta,
     /// What was asked for.
     pub spec: Option<PodSpec>,

@@ -12,6 +12,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use tidegate_bare::Bare;
 
 use crate::controllers::pods::Pod;
 
@@ -51,10 +52,21 @@ fn stream<K>(client: &Client, wrap: fn(Box<Event<K>>) -> Seen) -> BoxStream<'sta
 where
     K: kube::Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
 {
-    let events = watcher(Api::<K>::all(client.clone()), watcher::Config::default());
+    let events = watcher(Api::<Bare<K>>::all(client.clone()), watcher::Config::default());
     let patient = events.or_else(|error| async move {
         tokio::time::sleep(PAUSE).await;
         Err(error)
     });
-    patient.filter_map(move |event| async move { event.ok().map(|event| wrap(Box::new(event))) }).boxed()
+    patient.filter_map(move |event| async move { event.ok().map(|event| wrap(Box::new(bared(event)))) }).boxed()
+}
+
+/// An event without the wrapper that its object was read through.
+fn bared<K>(event: Event<Bare<K>>) -> Event<K> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(Bare(object)) => Event::InitApply(object),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(Bare(object)) => Event::Apply(object),
+        Event::Delete(Bare(object)) => Event::Delete(object),
+    }
 }

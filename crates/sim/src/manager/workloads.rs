@@ -7,6 +7,7 @@ use kube::api::{DeleteParams, Patch};
 use kube::core::Request;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
+use tidegate_bare::Bare;
 
 use super::requests::{Trouble, answer, ask, by, code, patched_by};
 use super::{Manager, Work};
@@ -32,9 +33,9 @@ impl Manager {
             self.due.insert(Work::ReplicaSet(key.clone()));
         }
         if let Some(status) = plan.status {
-            let sets: Api<ReplicaSet> = Api::namespaced(self.client.clone(), &key.0);
-            let wanted = ReplicaSet { status: Some(status), ..ReplicaSet::clone(&set) };
-            let written = ask(sets.replace_status(&key.1, &by(), &wanted)).await?;
+            let sets: Api<Bare<ReplicaSet>> = Api::namespaced(self.client.clone(), &key.0);
+            let wanted = Bare(ReplicaSet { status: Some(status), ..ReplicaSet::clone(&set) });
+            let Bare(written) = ask(sets.replace_status(&key.1, &by(), &wanted)).await?;
             self.enqueue_owner(&written.metadata, "Deployment", Work::Deployment);
             self.sets.put(written);
         }
@@ -85,9 +86,9 @@ impl Manager {
             self.change_pods(&key.0, plan.create, &job::pod_of(&found), &plan.delete).await?;
         }
         if let Some(status) = plan.status {
-            let jobs: Api<Job> = Api::namespaced(self.client.clone(), &key.0);
-            let wanted = Job { status: Some(status), ..Job::clone(&found) };
-            let written = ask(jobs.replace_status(&key.1, &by(), &wanted)).await?;
+            let jobs: Api<Bare<Job>> = Api::namespaced(self.client.clone(), &key.0);
+            let wanted = Bare(Job { status: Some(status), ..Job::clone(&found) });
+            let Bare(written) = ask(jobs.replace_status(&key.1, &by(), &wanted)).await?;
             self.jobs.put(written);
         }
         if plan.create > 0 {
@@ -118,10 +119,10 @@ impl Manager {
     }
 
     async fn deployment_write(&mut self, key: &Key, write: deployment::Write) -> Result<(), Trouble> {
-        let sets: Api<ReplicaSet> = Api::namespaced(self.client.clone(), &key.0);
+        let sets: Api<Bare<ReplicaSet>> = Api::namespaced(self.client.clone(), &key.0);
         match write {
             deployment::Write::CreateSet(set) => {
-                let created = ask(sets.create(&by(), &set)).await?;
+                let Bare(created) = ask(sets.create(&by(), &Bare(*set))).await?;
                 self.sets.put(created);
             }
             deployment::Write::UpdateSet { name, replicas, annotations } => {
@@ -130,7 +131,7 @@ impl Manager {
                 let version = known.and_then(|set| set.resource_version());
                 let metadata = json!({"annotations": annotations, "resourceVersion": version});
                 let patch = Patch::Merge(json!({"metadata": metadata, "spec": {"replicas": replicas}}));
-                let written = ask(sets.patch(&name, &patched_by(), &patch)).await?;
+                let Bare(written) = ask(sets.patch(&name, &patched_by(), &patch)).await?;
                 self.sets.put(written);
             }
             deployment::Write::DeleteSet(name) => {
@@ -158,8 +159,8 @@ impl Manager {
     async fn deployment_status(&mut self, key: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), Trouble> {
         let Some(mut wanted) = self.deployments.get(key).map(|found| Deployment::clone(found)) else { return Ok(()) };
         change(&mut wanted);
-        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), &key.0);
-        let written = ask(deployments.replace_status(&key.1, &by(), &wanted)).await?;
+        let deployments: Api<Bare<Deployment>> = Api::namespaced(self.client.clone(), &key.0);
+        let Bare(written) = ask(deployments.replace_status(&key.1, &by(), &Bare(wanted))).await?;
         self.deployments.put(written);
         Ok(())
     }
