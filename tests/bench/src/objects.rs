@@ -6,9 +6,16 @@ use serde_json::{Value, json};
 pub(crate) const NAMESPACE: &str = "fleet";
 /// Where the one Rollout is whose Service is meddled with.
 pub(crate) const PROBE: &str = "probe";
-/// The Rollout of the probe that has two VirtualServices, and those.
-pub(crate) const ROUTED: &str = "routed";
-pub(crate) const ROUTES: [&str; 2] = ["routed-one", "routed-two"];
+/// A Rollout of the probe and its VirtualServices.
+pub(crate) struct Routed {
+    pub(crate) name: &'static str,
+    pub(crate) routes: &'static [&'static str],
+}
+/// One of them has two VirtualServices, the other, as most have, a single one.
+pub(crate) const TWICE: Routed = Routed { name: "routed", routes: &["routed-one", "routed-two"] };
+pub(crate) const ONCE: Routed = Routed { name: "once", routes: &["once"] };
+/// A Rollout that no controller looks at.
+pub(crate) const NOBODYS: &str = "nobodys";
 /// The label by which a Service tells revisions apart.
 pub(crate) const HASH: &str = "rollouts-pod-template-hash";
 /// How long the second pause lasts.
@@ -57,17 +64,24 @@ fn routed(name: &str, virtual_services: &[&str]) -> Value {
         "trafficRouting": {"istio": {"virtualServices": named}}})
 }
 
-/// The Rollout of the probe that has two VirtualServices.
-pub(crate) fn routed_probe() -> Value {
-    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": ROUTED, "namespace": PROBE}, "spec": {
-        "replicas": 1, "selector": {"matchLabels": {"app": ROUTED}}, "template": template(ROUTED, "probe:1"),
-        "strategy": {"canary": routed(ROUTED, &ROUTES)},
+/// A Rollout of the probe that has VirtualServices.
+pub(crate) fn routed_probe(Routed { name, routes }: &Routed) -> Value {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": name, "namespace": PROBE}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template(name, "probe:1"),
+        "strategy": {"canary": routed(name, routes)},
     }})
 }
 
-/// What gives the probe a new version.
-pub(crate) fn next_probe() -> Value {
-    json!({"spec": {"template": template(ROUTED, "probe:2")}})
+/// What gives such a Rollout a new version.
+pub(crate) fn next_probe(Routed { name, .. }: &Routed) -> Value {
+    json!({"spec": {"template": template(name, "probe:2")}})
+}
+
+/// A Rollout that belongs to a controller which is not there.
+pub(crate) fn nobodys() -> Value {
+    let mut rollout = routed_probe(&Routed { name: NOBODYS, routes: &[NOBODYS] });
+    rollout["metadata"]["labels"] = json!({"argo-rollouts.argoproj.io/controller-instance-id": NOBODYS});
+    rollout
 }
 
 /// The two Services of a Rollout whose weights are in VirtualServices. They have no address of their own: to give one out costs

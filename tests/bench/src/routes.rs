@@ -15,7 +15,7 @@ use crate::Cli;
 use crate::audit::Entry;
 use crate::figures::{Figures, Unit, milliseconds, percentile};
 use crate::fleet::{Fleet, Seen};
-use crate::objects::{self, NAMESPACE, PROBE, ROUTED, ROUTES};
+use crate::objects::{self, NAMESPACE, NOBODYS, ONCE, PROBE, Routed, TWICE};
 use crate::stage::{ISTIO, Stage, Target};
 use crate::subject::{Running, USER};
 use crate::targets;
@@ -53,12 +53,14 @@ pub(crate) async fn measure(
     crate::say("  changing a VirtualService by hand, again and again");
     let mut watch = prepare(stage, running).await?;
     let bare = bare(stage, cli.samples).await?;
+    let bare_abort = bare_abort(stage).await?;
     let repaired = drift(stage, &mut watch, running, cli.samples).await?;
     crate::say("  aborting one update, again and again");
     stage.news()?;
-    let aborts = aborts(stage, &mut watch, running).await?;
+    let twice = aborts(stage, &mut watch, running, &TWICE).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let spread = spread(&stage.news()?);
+    let once = aborts(stage, &mut watch, running, &ONCE).await?;
     let trip = percentile(&bare, 0.5);
     let ms = Unit::Milliseconds;
     figures.add("a write and its event at a watch, p50", trip, ms);
@@ -66,8 +68,13 @@ pub(crate) async fn measure(
     let most = Some(targets::ROUND_TRIPS * trip);
     figures.held("route repaired, p50", percentile(&repaired, 0.5), ms, most);
     figures.held("route repaired, p99", percentile(&repaired, 0.99), ms, Some(targets::ROUTE_REPAIRED));
-    figures.held("abort to routes on stable, p50", percentile(&aborts, 0.5), ms, most);
-    figures.held("abort to routes on stable, p99", percentile(&aborts, 0.99), ms, Some(targets::ROUTE_ABORTED));
+    // What no controller can be faster than: the abort is written and seen, then the route is written and seen.
+    figures.add("an abort and its event at a watch, p50", percentile(&bare_abort, 0.5), ms);
+    for (aborts, which) in [(&once, "the route"), (&twice, "two routes")] {
+        let name = |share: &str| format!("abort to {which} on stable, {share}");
+        figures.held(&name("p50"), percentile(aborts, 0.5), ms, most);
+        figures.held(&name("p99"), percentile(aborts, 0.99), ms, Some(targets::ROUTE_ABORTED));
+    }
     figures.add("two VirtualServices, first to last write, p50", percentile(&spread, 0.5), ms);
     figures.add("two VirtualServices, first to last write, p99", percentile(&spread, 0.99), ms);
     all_at_once(stage, fleet, running, cli, count, figures).await
@@ -124,30 +131,36 @@ fn read(object: &DynamicObject) -> (String, i64) {
     (object.metadata.name.clone().unwrap_or_default(), weight.unwrap_or_default())
 }
 
-/// Brings a Rollout with two VirtualServices into its first pause.
+/// Brings the Rollouts of the probe into their first pause.
 async fn prepare(stage: &mut Stage, running: &mut Running) -> Result<Watch> {
-    for service in objects::services(PROBE, ROUTED) {
-        stage.create("", "Service", service).await?;
+    for probe in [&ONCE, &TWICE] {
+        for service in objects::services(PROBE, probe.name) {
+            stage.create("", "Service", service).await?;
+        }
+        for name in probe.routes {
+            stage.create(ISTIO, KIND, objects::virtual_service(PROBE, name, probe.name)).await?;
+        }
+        stage.create("argoproj.io", "Rollout", objects::routed_probe(probe)).await?;
     }
-    for name in ROUTES {
-        stage.create(ISTIO, KIND, objects::virtual_service(PROBE, name, ROUTED)).await?;
-    }
-    stage.create("argoproj.io", "Rollout", objects::routed_probe()).await?;
     stage.quiet(running, PATIENCE).await?;
     let mut watch = Watch::begin(stage, PROBE).await?;
-    stage.patch(Target::of_probe("argoproj.io", "Rollout", ROUTED, false), &objects::next_probe()).await?;
-    watch.until("the weight of the first step", |weights| is_everywhere(weights, WEIGHT)).await?;
+    for probe in [&ONCE, &TWICE] {
+        let target = Target::of_probe("argoproj.io", "Rollout", probe.name, false);
+        stage.patch(target, &objects::next_probe(probe)).await?;
+        watch.until("the weight of the first step", |weights| probe.has_everywhere(weights, WEIGHT)).await?;
+    }
     stage.quiet(running, PATIENCE).await?;
     Ok(watch)
 }
 
-fn is_everywhere(weights: &BTreeMap<String, i64>, weight: i64) -> bool {
-    ROUTES.iter().all(|name| weights.get(*name) == Some(&weight))
+impl Routed {
+    fn has_everywhere(&self, weights: &BTreeMap<String, i64>, weight: i64) -> bool {
+        self.routes.iter().all(|name| weights.get(*name) == Some(&weight))
+    }
 }
 
 /// A write that nobody answers, until it is seen by a watch: what the API server alone needs.
 async fn bare(stage: &Stage, samples: usize) -> Result<Vec<f64>> {
-    const NOBODYS: &str = "nobodys";
     stage.create(ISTIO, KIND, objects::virtual_service(NAMESPACE, NOBODYS, NOBODYS)).await?;
     let mut watch = Watch::begin(stage, NAMESPACE).await?;
     let mut taken = Vec::with_capacity(samples);
@@ -164,14 +177,42 @@ async fn bare(stage: &Stage, samples: usize) -> Result<Vec<f64>> {
     Ok(taken)
 }
 
+/// An abort that nobody answers, until it is seen by a watch.
+async fn bare_abort(stage: &Stage) -> Result<Vec<f64>> {
+    stage.create("argoproj.io", "Rollout", objects::nobodys()).await?;
+    let api = stage.api("argoproj.io", "Rollout", Some(PROBE));
+    let params = WatchParams::default().fields(&format!("metadata.name={NOBODYS}")).timeout(290);
+    let mut events = api.watch(&params, "0").await.context("watching Rollouts")?.boxed();
+    let mut taken = Vec::with_capacity(ABORTS);
+    for number in 0..ABORTS {
+        let is_aborted = number % 2 == 0;
+        let patch = if is_aborted { objects::abort() } else { objects::retry() };
+        let begun = Instant::now();
+        let seen = async {
+            while let Some(event) = events.next().await {
+                if let WatchEvent::Modified(object) = event?
+                    && object.data.pointer("/status/abort").and_then(Value::as_bool) == Some(is_aborted)
+                {
+                    return Ok(());
+                }
+            }
+            bail!("the watch of Rollouts ended")
+        };
+        tokio::try_join!(stage.patch(Target::of_probe("argoproj.io", "Rollout", NOBODYS, true), &patch), seen)?;
+        taken.push(milliseconds(begun.elapsed()));
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Ok(taken)
+}
+
 /// Sets other weights by hand during a pause; milliseconds until they are as they were.
 async fn drift(stage: &Stage, watch: &mut Watch, running: &mut Running, samples: usize) -> Result<Vec<f64>> {
     let mut taken = Vec::with_capacity(samples);
     for number in 0..samples {
         running.check()?;
-        let name = ROUTES[number % ROUTES.len()];
+        let name = TWICE.routes[number % TWICE.routes.len()];
         let wrong = 50 + i64::try_from(number % 40).unwrap_or_default();
-        let patch = json!({"spec": {"http": objects::routes(ROUTED, wrong)}});
+        let patch = json!({"spec": {"http": objects::routes(TWICE.name, wrong)}});
         let begun = Instant::now();
         let repaired = async {
             watch.until("an own change", |weights| weights.get(name) == Some(&wrong)).await?;
@@ -185,18 +226,18 @@ async fn drift(stage: &Stage, watch: &mut Watch, running: &mut Running, samples:
 }
 
 /// Aborts an update and lets it begin anew; milliseconds from the request until all its weight is on stable.
-async fn aborts(stage: &Stage, watch: &mut Watch, running: &mut Running) -> Result<Vec<f64>> {
-    let rollout = Target::of_probe("argoproj.io", "Rollout", ROUTED, true);
+async fn aborts(stage: &Stage, watch: &mut Watch, running: &mut Running, probe: &Routed) -> Result<Vec<f64>> {
+    let rollout = Target::of_probe("argoproj.io", "Rollout", probe.name, true);
     let mut taken = Vec::with_capacity(ABORTS);
     for _ in 0..ABORTS {
         running.check()?;
         let begun = Instant::now();
         let (abort, retry) = (objects::abort(), objects::retry());
-        let moved = watch.until("all weight on stable", |weights| is_everywhere(weights, 0));
+        let moved = watch.until("all weight on stable", |weights| probe.has_everywhere(weights, 0));
         tokio::try_join!(stage.patch(rollout, &abort), moved)?;
         taken.push(milliseconds(begun.elapsed()));
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let back = watch.until("the weight of the first step", |weights| is_everywhere(weights, WEIGHT));
+        let back = watch.until("the weight of the first step", |weights| probe.has_everywhere(weights, WEIGHT));
         tokio::try_join!(stage.patch(rollout, &retry), back)?;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
