@@ -5,12 +5,25 @@ use tidegate_api::rollout::RolloutStatus;
 
 /// The merge patch for the status subresource; none when nothing differs.
 pub fn between(old: Option<&RolloutStatus>, new: &RolloutStatus) -> Option<Value> {
-    let old = old.map(to_value).unwrap_or_else(|| Value::Object(Map::new()));
-    let changes = difference(&old, &to_value(new))?;
+    let before = old.map(to_value).unwrap_or_else(|| Value::Object(Map::new()));
+    let after = to_value(new);
+    let mut changes = difference(&before, &after)?;
+    if let (Some(old), Value::Object(changes)) = (old, &mut changes)
+        && old.current_pod_hash != new.current_pod_hash
+    {
+        for field in ABOUT_ONE_REVISION {
+            let value = after.get(field).cloned().unwrap_or_default();
+            changes.entry(field).or_insert(value);
+        }
+    }
     let mut patch = Map::new();
     patch.insert("status".to_owned(), changes);
     Some(Value::Object(patch))
 }
+
+/// What people ask of the revision that they see. It is sent with every new revision, even if it seems to be so already: who
+/// promotes the one before in that moment does not mean the next one.
+const ABOUT_ONE_REVISION: [&str; 2] = ["currentStepIndex", "promoteFull"];
 
 fn to_value(status: &RolloutStatus) -> Value {
     // A status holds nothing that JSON cannot: text keys, numbers, and raw JSON that was read from JSON.
@@ -73,5 +86,21 @@ mod tests {
         );
         assert_eq!(between(Some(&new), &new), None);
         assert_eq!(between(None, &status(json!({"replicas": 1}))).unwrap(), json!({"status": {"replicas": 1}}));
+    }
+
+    #[test]
+    fn a_promotion_of_the_revision_before_does_not_reach_the_next_one() {
+        // Given a status as it was seen, before somebody promoted that revision
+        let seen = status(json!({"currentPodHash": "old", "currentStepIndex": 0, "phase": "Progressing"}));
+        // When the next revision begins at its first step
+        let next = status(json!({"currentPodHash": "new", "currentStepIndex": 0, "phase": "Progressing"}));
+        // Then the step is sent although it seems to be there, and a full promotion is taken back
+        assert_eq!(
+            between(Some(&seen), &next).unwrap(),
+            json!({"status": {"currentPodHash": "new", "currentStepIndex": 0, "promoteFull": null}})
+        );
+        // And later writes of the same revision leave both to people
+        let later = status(json!({"currentPodHash": "new", "currentStepIndex": 0, "phase": "Paused"}));
+        assert_eq!(between(Some(&next), &later).unwrap(), json!({"status": {"phase": "Paused"}}));
     }
 }

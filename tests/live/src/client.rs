@@ -1,7 +1,6 @@
 //! One connection of a client, HTTP/1.1 or HTTP/2 without an upgrade, or neither.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -10,10 +9,11 @@ use http::{HeaderMap, Request, Version};
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::server::QUESTION;
+use crate::tls;
 
 /// How long anything may take before it has failed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -108,35 +108,28 @@ pub(crate) async fn once(target: &Target, path: &str, headers: &[(&str, &str)]) 
 
 /// Asks over plain TCP who is there: the version.
 pub(crate) async fn ask_over_tcp(address: SocketAddr) -> Result<String> {
-    exchange_bytes(address, QUESTION).await
+    let exchange = async { question(TcpStream::connect(address).await.context("cannot connect")?).await };
+    tokio::time::timeout(PATIENCE, exchange).await.context("no answer in time")?
 }
 
-/// Sends the first message of a TLS handshake for `host`, as a real client makes it, and reads who took it.
+/// Asks over TLS, with a certificate for `host`, who is there: the version.
 pub(crate) async fn ask_over_tls(address: SocketAddr, host: &str) -> Result<String> {
-    exchange_bytes(address, &hello(host)?).await
-}
-
-fn hello(host: &str) -> Result<Vec<u8>> {
-    let config = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
-    let name = host.to_owned().try_into().context("not a host name")?;
-    let mut connection = rustls::ClientConnection::new(Arc::new(config.with_no_client_auth()), name)?;
-    let mut bytes = Vec::new();
-    connection.write_tls(&mut bytes).context("an own hello")?;
-    Ok(bytes)
-}
-
-async fn exchange_bytes(address: SocketAddr, question: &[u8]) -> Result<String> {
     let exchange = async {
-        let mut stream = TcpStream::connect(address).await.context("cannot connect")?;
-        stream.write_all(question).await.context("cannot send")?;
-        let mut answer = Vec::new();
-        (&mut stream).take(200).read_to_end(&mut answer).await.context("cannot read")?;
-        match version_in(&answer) {
-            Some(version) => Ok(version),
-            None => bail!("closed without an answer"),
-        }
+        let stream = TcpStream::connect(address).await.context("cannot connect")?;
+        question(tls::connect(stream, host).await?).await
     };
     tokio::time::timeout(PATIENCE, exchange).await.context("no answer in time")?
+}
+
+async fn question(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Result<String> {
+    stream.write_all(QUESTION).await.context("cannot send")?;
+    stream.flush().await.context("cannot send")?;
+    let mut answer = Vec::new();
+    (&mut stream).take(200).read_to_end(&mut answer).await.context("cannot read")?;
+    match version_in(&answer) {
+        Some(version) => Ok(version),
+        None => bail!("closed without an answer"),
+    }
 }
 
 /// The version in what a server of ours says.

@@ -24,6 +24,7 @@ mod server;
 mod shares;
 mod shop;
 mod stage;
+mod tls;
 
 use std::io::Write;
 

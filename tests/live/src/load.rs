@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     NewTwo,
     /// A new plain TCP connection for each question.
     Tcp,
-    /// A new connection that begins with a TLS hello.
+    /// A new connection with TLS from end to end.
     Tls,
 }
 
@@ -196,7 +196,7 @@ mod tests {
         let _already = rustls::crypto::ring::default_provider().install_default();
         let [port] = free_ports().unwrap();
         let server = Server::start(at(port), "7", "pod", Notes::default()).await.unwrap();
-        let target = Target { address: at(port), host: "shop.example".to_owned() };
+        let target = Target { address: at(port), host: "shop.shops.example".to_owned() };
         let load = Load::start(&target, &[Kind::Kept, Kind::New, Kind::Tcp, Kind::Tls]);
 
         // When it answers

@@ -75,7 +75,7 @@ impl Place {
     pub(crate) fn host(&self, plan: &Plan) -> String {
         match plan.is_east_west {
             true => format!("{SHOP}.{}.svc.cluster.local", self.namespace),
-            false => format!("{}.example", self.namespace),
+            false => format!("{}.shops.example", self.namespace),
         }
     }
 }

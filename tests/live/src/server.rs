@@ -1,7 +1,7 @@
 //! The process in a pod: a tiny server that says which version it is.
 //!
-//! One port takes HTTP, and connections that begin with [`QUESTION`] or with a TLS hello; those are told in plain text
-//! who took them, which is all a test of routing needs to know.
+//! One port takes HTTP, and connections that begin with [`QUESTION`], plain or over TLS; those are told who took them, which
+//! is all a test of routing needs to know.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -14,11 +14,14 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
 
-/// What a client sends over plain TCP to be told who answers.
+use crate::tls;
+
+/// What a client sends over TCP or TLS to be told who answers.
 pub(crate) const QUESTION: &[u8] = b"who?";
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
@@ -64,7 +67,8 @@ impl Server {
     /// Listens at `address`.
     pub(crate) async fn start(address: SocketAddr, version: &str, pod: &str, notes: Notes) -> std::io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
-        let who = Arc::new(Who { version: version.to_owned(), pod: pod.to_owned(), notes });
+        let secure = tls::acceptor().map_err(std::io::Error::other)?;
+        let who = Arc::new(Who { version: version.to_owned(), pod: pod.to_owned(), notes, secure });
         Ok(Self { task: tokio::spawn(accept(socket, who)) })
     }
 }
@@ -79,6 +83,7 @@ struct Who {
     version: String,
     pod: String,
     notes: Notes,
+    secure: TlsAcceptor,
 }
 
 async fn accept(socket: TcpListener, who: Arc<Who>) {
@@ -94,8 +99,8 @@ async fn accept(socket: TcpListener, who: Arc<Who>) {
     }
 }
 
-/// Says who is there in plain text. What was sent is read to its end: closing a connection with unread bytes resets it.
-async fn tell(mut stream: TcpStream, who: &Who) -> std::io::Result<()> {
+/// Says who is there. What was sent is read to its end: closing a connection with unread bytes resets it.
+async fn tell(mut stream: impl AsyncRead + AsyncWrite + Unpin, who: &Who) -> std::io::Result<()> {
     let mut ignored = [0; 4096];
     let _heard = stream.read(&mut ignored).await?;
     stream.write_all(format!("{} {}\n", who.version, who.pod).as_bytes()).await?;
@@ -108,8 +113,14 @@ async fn serve(stream: TcpStream, who: Arc<Who>) {
     let _low_delay = stream.set_nodelay(true);
     let mut first = [0; QUESTION.len()];
     let Ok(count) = stream.peek(&mut first).await else { return };
-    if first[..count] == *QUESTION || first.first() == Some(&HANDSHAKE) {
+    if first[..count] == *QUESTION {
         let _client_gone = tell(stream, &who).await;
+        return;
+    }
+    if first.first() == Some(&HANDSHAKE) {
+        if let Ok(stream) = who.secure.accept(stream).await {
+            let _client_gone = tell(stream, &who).await;
+        }
         return;
     }
     let service = service_fn(move |request| answer(Arc::clone(&who), request));
