@@ -203,6 +203,14 @@ impl<K: Resource> Store<K> {
         entries.filter_map(|(_, entry)| good(&entry.object)).collect()
     }
 
+    /// Good objects of a namespace whose names begin like this, by name; others are not looked at.
+    pub fn beginning(&self, namespace: &str, prefix: &str) -> Vec<Arc<K>> {
+        let inner = self.lock();
+        let from = inner.entries.range(Key::new(namespace, prefix)..);
+        let fitting = from.take_while(|(key, _)| key.namespace == namespace && key.name.starts_with(prefix));
+        fitting.filter_map(|(_, entry)| good(&entry.object)).collect()
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.lock().entries.len()
@@ -404,6 +412,23 @@ mod tests {
         assert_eq!(selector(), Some(0));
         store.put_own(service(6, "two"));
         assert_eq!(selector(), Some(0));
+    }
+
+    #[test]
+    fn objects_are_found_by_how_their_names_begin() {
+        let store = Store::<Service>::new(&[]);
+        for (number, (namespace, name)) in
+            [("m", "a-1"), ("n", "a"), ("n", "a-1"), ("n", "a-2"), ("n", "b-1")].iter().enumerate()
+        {
+            let metadata =
+                json!({"namespace": namespace, "name": name, "uid": number.to_string(), "resourceVersion": "1"});
+            store.put_own(serde_json::from_value(json!({"metadata": metadata, "spec": {}})).unwrap());
+        }
+        let names = |prefix: &str| -> Vec<String> {
+            store.beginning("n", prefix).iter().filter_map(|found| found.metadata.name.clone()).collect()
+        };
+        assert_eq!(names("a-"), ["a-1", "a-2"]);
+        assert_eq!(names("c"), Vec::<String>::new());
     }
 
     #[test]

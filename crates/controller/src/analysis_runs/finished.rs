@@ -35,7 +35,11 @@ pub(crate) fn keep_what_is_needed(run: &mut AnalysisRun) {
         status.metric_results.iter_mut().flatten().for_each(shorten);
         status.metric_results.iter_mut().for_each(Vec::shrink_to_fit);
     }
+    // Lists are read with room for more, several times their size where they are short.
     run.spec.args.iter_mut().for_each(Vec::shrink_to_fit);
+    run.spec.metrics.iter_mut().for_each(Vec::shrink_to_fit);
+    run.spec.dry_run.iter_mut().for_each(Vec::shrink_to_fit);
+    run.spec.measurement_retention.iter_mut().for_each(Vec::shrink_to_fit);
 }
 
 /// Only which one it is.
