@@ -79,8 +79,11 @@ impl Verdicts {
     fn judge_stable(&self, change: &Change, old: &Value, mirror: &Mirror) -> Result<(), String> {
         let stable = |rollout: &Value| text(&rollout["status"]["stableRS"]).to_owned();
         let (before, after) = (stable(old), stable(&change.new));
+        // Before the first version is complete there is nothing to go back to: whatever comes is stable from the start.
+        let conditions = old["status"]["conditions"].as_array().into_iter().flatten();
+        let has_been_healthy = conditions.into_iter().any(|condition| condition["type"] == "Healthy");
         let needs_none = before == after
-            || before.is_empty()
+            || !has_been_healthy
             || after.is_empty()
             || old["status"]["promoteFull"] == true
             || self.approval.is_return(change, &change.new, &after, mirror);
