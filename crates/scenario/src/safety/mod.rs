@@ -4,7 +4,7 @@
 //!   cast.rs   which Rollouts take part and what their users want in the end
 //!   users.rs  what users do on the way
 //!   floor.rs  keeping.rs  steps.rs  approval.rs  aborts.rs  telling.rs  sets.rs    what must hold at every write
-//!   verdicts.rs  what must hold at every write where analyses are asked for
+//!   verdicts.rs  measurements.rs    what must hold at every write where analyses are asked for
 //!   services.rs  metric services that fail, hang and lie
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
 //!   views.rs  no plan from a view older than our own last write
@@ -20,6 +20,7 @@ mod floor;
 mod judge;
 mod keeping;
 mod leaders;
+mod measurements;
 mod objects;
 mod routes;
 mod services;
@@ -178,6 +179,7 @@ impl Scenario for Rollouts {
         }
         if self.theme == Theme::Analysed {
             invariants.push(Box::new(verdicts::Verdicts::default()));
+            invariants.push(Box::new(measurements::Measurements));
         }
         for ending in [cast::Ending::Last, cast::Ending::Aborted, cast::Ending::Deleted] {
             invariants.push(Box::new(ends::Ends(ending, self.cast(seed))));
