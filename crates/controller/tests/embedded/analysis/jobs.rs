@@ -185,7 +185,7 @@ async fn jobs_may_live_in_another_cluster_and_their_end_wakes_their_run() {
     assert_eq!(phase, "Failed");
     assert!(message.contains("container probe ended with code 3"), "its pods are looked at there, too: {message}");
     assert_eq!(home.verdict("good").await, verdict("Running", ""));
-    // Looks become rarer with time, the last one before the end is at 98 s: only the Job itself can tell so soon.
+    // Looks are some fourteen seconds apart by now; the Job's own end is heard of sooner.
     home.pass(83).await;
     assert_eq!(home.verdict("good").await, verdict("Successful", ""));
 }
