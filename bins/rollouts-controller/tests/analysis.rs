@@ -106,7 +106,7 @@ struct Demo {
 }
 
 impl Demo {
-    async fn start() -> Self {
+    async fn start(version: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let is_bad = Arc::new(AtomicBool::new(false));
@@ -117,8 +117,9 @@ impl Demo {
                 let all = u64::try_from(begun.elapsed().as_millis()).unwrap() / 100;
                 let failed = if flag.load(Ordering::Relaxed) { (all - seen) / 2 } else { 0 };
                 (good, bad, seen) = (good + all - seen - failed, bad + failed, all);
-                let body =
+                let own =
                     format!("demo_requests_total{{code=\"200\"}} {good}\ndemo_requests_total{{code=\"500\"}} {bad}\n");
+                let body = own + &of_a_mesh(version, good, bad);
                 let head = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
                     body.len()
@@ -130,6 +131,17 @@ impl Demo {
         });
         Self { port, is_bad }
     }
+}
+
+/// The same as a mesh counts it: by the canary's own Service, and by a subset of a common one.
+fn of_a_mesh(version: &str, good: u64, bad: u64) -> String {
+    let series = |service: &str, code: u16, count: u64| {
+        format!(
+            "istio_requests_total{{reporter=\"source\",destination_service_name=\"{service}\",destination_version=\"{version}\",response_code=\"{code}\"}} {count}\n"
+        )
+    };
+    let both = |service: &str| series(service, 200, good) + &series(service, 500, bad);
+    both("shop") + &both(&format!("shop-{version}"))
 }
 
 fn certificates() -> PathBuf {
@@ -186,7 +198,7 @@ fn shop(version: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_prometheus_stops_a_canary_that_begins_to_fail_and_lets_a_good_one_pass() {
-    let (good, bad) = (Demo::start().await, Demo::start().await);
+    let (good, bad) = (Demo::start("2").await, Demo::start("3").await);
     let testbed = Testbed::start(Options::default()).await.unwrap();
     let [port] = free_ports::<1>().unwrap();
     let _prometheus = start_prometheus(&testbed, port, &[("2", &good), ("3", &bad)]);
@@ -228,4 +240,31 @@ async fn a_real_prometheus_stops_a_canary_that_begins_to_fail_and_lets_a_good_on
     until("pods of the stable version", &testbed, &["get", "rs", "-o", &set], "2", &program).await;
     let all = kubectl(&testbed, &["get", "analysisruns", "-o", "json"]).await;
     assert!(!all.contains("let-me-in"), "the password is in a run");
+    judge_by_examples(&testbed, &program, port).await;
+}
+
+/// The example templates, asked once and at once, tell the good version from the bad one, by host and by subset.
+async fn judge_by_examples(testbed: &Testbed, program: &Program, port: u16) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples =
+        [("analysis-by-host.yaml", "success-rate-by-host"), ("analysis-by-subset.yaml", "success-rate-by-version")];
+    for (file, name) in examples {
+        kubectl(testbed, &["apply", "-f", folder.join(file).to_str().unwrap()]).await;
+        let template: Value =
+            serde_json::from_str(&kubectl(testbed, &["get", "analysistemplate", name, "-o", "json"]).await).unwrap();
+        let mut metric = template["spec"]["metrics"][0].clone();
+        for field in ["interval", "initialDelay", "failureLimit"] {
+            metric.as_object_mut().unwrap().remove(field);
+        }
+        for (version, phase) in [("2", "Successful"), ("3", "Failed")] {
+            let args = json!([{"name": "canary-service", "value": format!("shop-{version}")},
+                {"name": "service", "value": "shop"}, {"name": "version", "value": version}, {"name": "least", "value": "0.95"},
+                {"name": "prometheus", "value": format!("https://reader:let-me-in@localhost:{port}")}]);
+            let run = format!("{name}-{version}");
+            apply(testbed, &run, json!({"kind": "AnalysisRun", "spec": {"args": args, "metrics": [metric]}})).await;
+            ends(testbed, program, &run, phase).await;
+            let value = shown(testbed, "analysisrun", &run, ".status.metricResults[0].measurements[0].value").await;
+            assert!(value.starts_with("[0.") || value == "[1]", "something was measured: {value}");
+        }
+    }
 }

@@ -94,12 +94,12 @@ fn cleaned(report: &Report, redactor: &Redactor, now: Timestamp) -> Measurement 
     if ended_early {
         measurement.message = Some(TERMINATED.to_owned());
     }
-    let text = |text: &Option<String>| {
-        let text = shortened(&redactor.clean(text.text()), MAX_TEXT);
+    let text = |text: &Option<String>, shorten: fn(&str, usize) -> String| {
+        let text = shorten(&redactor.clean(text.text()), MAX_TEXT);
         (!text.is_empty()).then_some(text)
     };
-    measurement.message = text(&measurement.message);
-    measurement.value = text(&measurement.value);
+    measurement.message = text(&measurement.message, shortened_inside);
+    measurement.value = text(&measurement.value, shortened);
     measurement.metadata = bounded(&measurement.metadata.clone().unwrap_or_default(), redactor);
     measurement
 }
@@ -119,6 +119,16 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
     const SIGN: &str = "...";
     let end = (0..=limit.saturating_sub(SIGN.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{}{SIGN}", &text[..end])
+}
+
+/// At most so many bytes, of which the last quarter is the end: messages quote first and give the reason last.
+pub(crate) fn shortened_inside(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let start = text.len() - limit / 4;
+    let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    shortened(text, limit - limit / 4) + &text[start..]
 }
 
 /// Counts one measurement that is over.
@@ -149,4 +159,18 @@ fn count(result: &mut MetricResult, phase: &str) {
 /// The result of a metric, if there is one.
 pub(crate) fn find<'a>(status: &'a AnalysisRunStatus, metric: &Metric) -> Option<&'a MetricResult> {
     status.metric_results.items().iter().find(|result| result.name == metric.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_keeps_its_beginning_and_its_end() {
+        assert_eq!(shortened_inside("short", 20), "short");
+        let long = format!("could not read \"{}\": too long", "ä".repeat(5_000));
+        let shown = shortened_inside(&long, 100);
+        assert!(shown.len() <= 100 && shown.starts_with("could not read \"ä"), "{shown}");
+        assert!(shown.contains("...") && shown.ends_with("ä\": too long"), "{shown}");
+    }
 }

@@ -141,7 +141,7 @@ pub fn step(observed: &Observed<'_>) -> Step {
 /// Ends a run that cannot be run at all.
 fn unrunnable(observed: &Observed<'_>, mut status: AnalysisRunStatus, message: String) -> Step {
     status.phase = Some(analysis_phase::ERROR.to_owned());
-    status.message = Some(apply::shortened(&message, retention::MAX_TEXT));
+    status.message = Some(apply::shortened_inside(&message, retention::MAX_TEXT));
     status.completed_at.get_or_insert_with(|| Time::from(observed.now));
     let event = Event::about_phase("AnalysisRun", analysis_phase::ERROR, message);
     let expiry = schedule::expiry(observed.run, &status);
@@ -378,7 +378,7 @@ impl<'a> Life<'a> {
             return;
         }
         self.status.phase = Some(phase.to_owned());
-        self.status.message = (!message.is_empty()).then(|| apply::shortened(&message, retention::MAX_TEXT));
+        self.status.message = (!message.is_empty()).then(|| apply::shortened_inside(&message, retention::MAX_TEXT));
     }
 
     fn end(&mut self, phase: &'static str, message: String) {

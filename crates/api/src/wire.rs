@@ -127,6 +127,16 @@ impl Text for Option<String> {
     }
 }
 
+impl<T: Wire> Wire for Box<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+
+    fn unknown_fields(&self, path: &mut FieldPath, found: &mut Vec<String>) {
+        (**self).unknown_fields(path, found);
+    }
+}
+
 impl<T: Wire> Wire for Vec<T> {
     fn shape() -> Shape {
         Shape::List(Box::new(T::shape()))

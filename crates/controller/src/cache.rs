@@ -11,6 +11,8 @@ use tidegate_runtime::{Index, Key, Store};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{service_roles, template_references};
 
+use crate::analysis_runs::keep_what_is_needed;
+
 /// Objects by the uid of their controller.
 pub(crate) const BY_OWNER: &str = "owner";
 /// ReplicaSets that nobody controls, by namespace.
@@ -123,7 +125,8 @@ impl Cache {
                 Index { name: ORPHANS, of: |set: &ReplicaSet| orphaned_in(&set.metadata) },
             ]),
             services: Store::new(&[]),
-            analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }]),
+            analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }])
+                .keeping(keep_what_is_needed),
             experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }]),
             templates: Store::new(&[]),
             cluster_templates: Store::new(&[]),

@@ -47,7 +47,7 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
         found: found(shared, rollout),
         analysis_runs: cache.analysis_runs.find(BY_OWNER, uid).iter().map(|run| (**run).clone()).collect(),
         experiments: cache.experiments.find(BY_OWNER, uid).iter().map(|found| (**found).clone()).collect(),
-        taken_names: taken_names(shared, uid, namespace),
+        taken_names: taken_names(shared, uid, namespace, rollout.metadata.name.text()),
         drives: shared.options.drives.clone(),
         lacks_analysis: shared.options.lacks_analysis && shared.options.analysis.is_none(),
         lacks_experiments: shared.options.lacks_analysis,
@@ -118,11 +118,13 @@ fn own_or_orphaned_sets(shared: &Shared, uid: &str, namespace: &str) -> Vec<tide
     found.iter().map(|set| (**set).clone()).collect()
 }
 
-fn taken_names(shared: &Shared, uid: &str, namespace: &str) -> BTreeSet<String> {
+/// Names that somebody else has, among those that begin like all of ours: there may be very many others.
+fn taken_names(shared: &Shared, uid: &str, namespace: &str, name: &str) -> BTreeSet<String> {
     let is_foreign = |metadata: &tidegate_api::ObjectMeta| controller_of(metadata).is_none_or(|owner| owner.uid != uid);
     let cache = &shared.executor.cache;
-    let runs = cache.analysis_runs.within(namespace);
-    let experiments = cache.experiments.within(namespace);
+    let prefix = format!("{name}-");
+    let runs = cache.analysis_runs.beginning(namespace, &prefix);
+    let experiments = cache.experiments.beginning(namespace, &prefix);
     let runs = runs.iter().filter(|run| is_foreign(&run.metadata)).filter_map(|run| run.metadata.name.clone());
     let experiments = experiments.iter().filter(|found| is_foreign(&found.metadata));
     runs.chain(experiments.filter_map(|found| found.metadata.name.clone())).collect()
@@ -140,16 +142,16 @@ fn found(shared: &Shared, rollout: &Rollout) -> Found {
         services.insert(role.name.to_owned(), looked);
     }
     let mut found = Found { services, ..Found::default() };
-    for references in template_references(rollout) {
-        follow(shared, namespace, references, &mut found);
-    }
+    let named = template_references(rollout).into_iter().flatten().cloned().collect();
+    follow(shared, namespace, named, &mut found);
     found
 }
 
-/// Looks for templates and for those they name; one that was looked for is not looked for again, so circles end.
-fn follow(shared: &Shared, namespace: &str, references: &[AnalysisTemplateRef], found: &mut Found) {
+/// Looks for templates and for those they name; one that was looked for is not looked for again, so circles end, and
+/// however long a chain of them is, nothing is called more deeply.
+fn follow(shared: &Shared, namespace: &str, mut named: Vec<AnalysisTemplateRef>, found: &mut Found) {
     let cache = &shared.executor.cache;
-    for reference in references {
+    while let Some(reference) = named.pop() {
         let name = reference.template_name.text();
         let is_cluster = reference.cluster_scope == Some(true);
         let looked = if is_cluster { &mut found.cluster_templates } else { &mut found.templates };
@@ -161,11 +163,10 @@ fn follow(shared: &Shared, namespace: &str, references: &[AnalysisTemplateRef], 
         } else {
             cache.templates.get(&Key::new(namespace, name)).map(|template| template.spec.clone())
         };
-        let nested = spec.as_ref().and_then(|spec| spec.templates.clone()).unwrap_or_default();
+        named.extend(spec.as_ref().and_then(|spec| spec.templates.clone()).into_iter().flatten());
         let kind = if is_cluster { "ClusterAnalysisTemplate" } else { "AnalysisTemplate" };
         let missing = || Lookup::Missing(format!("{kind} '{name}' not found"));
         looked.insert(name.to_owned(), spec.map_or_else(missing, Lookup::Found));
-        follow(shared, namespace, &nested, found);
     }
 }
 

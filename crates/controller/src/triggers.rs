@@ -14,7 +14,7 @@ use tidegate_runtime::{Change, Key, Stored};
 use tidegate_validate::labels::matches;
 use tidegate_validate::references::service_roles;
 
-use crate::analysis_runs::{Template, template_written};
+use crate::analysis_runs::{Template, is_settled, template_written};
 use crate::cache::{
     BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
 };
@@ -134,7 +134,9 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
 
 /// A run was changed by somebody: it is looked at, and so is its Rollout.
 pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
-    if let Some(object) = latest(change).filter(|_| shared.options.analysis.is_some()) {
+    // Of very many runs that are found over at the start nothing is to be done, and nothing is known to be forgotten.
+    let is_settled = matches!(change, Change::Applied { old: None, new: Stored::Good(run) } if is_settled(run));
+    if let Some(object) = latest(change).filter(|_| shared.options.analysis.is_some() && !is_settled) {
         shared.runs.queue.add(Key::of(metadata(object)));
     }
     run_stored(shared, change);

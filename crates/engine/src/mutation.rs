@@ -55,6 +55,8 @@ mutations! {
     SkipsApproval,
     /// `autoPromotionSeconds` is over at once.
     EndsAutoPromotionEarly,
+    /// The active Service is switched before the analysis has said anything.
+    SwitchesWithoutAVerdict,
     /// An old blue-green set goes without its delay.
     ForgetsTheDelay,
     /// The stable set of a blue-green update loses a pod.

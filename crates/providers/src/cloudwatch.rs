@@ -46,7 +46,7 @@ impl CloudWatch {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = CloudWatchProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.cloud_watch.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.cloud_watch.as_deref()).unwrap_or(&none);
         let text = match settings.interval.text() {
             "" => DEFAULT_INTERVAL,
             text => text,

@@ -21,7 +21,7 @@ impl Graphite {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = GraphiteProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.graphite.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.graphite.as_deref()).unwrap_or(&none);
         let address = settings.address.text();
         let uri: Option<http::Uri> = address.parse().ok();
         if address.is_empty() || uri.is_none_or(|uri| uri.scheme().is_none() || uri.host().is_none()) {

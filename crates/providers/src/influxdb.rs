@@ -25,7 +25,7 @@ impl Influxdb {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = InfluxdbProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.influxdb.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.influxdb.as_deref()).unwrap_or(&none);
         let secret = |name: &str| call.credentials.get(name).map(String::as_str).unwrap_or_default();
         let (token, org, address) = (secret("authToken"), secret("org"), secret("address"));
         if token.is_empty() || org.is_empty() || address.is_empty() {

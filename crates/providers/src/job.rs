@@ -50,7 +50,7 @@ pub fn name(uid: &str, metric: &str, number: i32) -> String {
 /// The Job to create.
 pub fn build(run: &AnalysisRun, metric: &Metric, number: i32, place: &Place) -> Result<Json, Failure> {
     let none = JobProvider::default();
-    let settings = metric.provider.as_ref().and_then(|named| named.job.as_ref()).unwrap_or(&none);
+    let settings = metric.provider.as_ref().and_then(|named| named.job.as_deref()).unwrap_or(&none);
     let (uid, run_name) = (run.metadata.uid.text(), run.metadata.name.text());
     let own_namespace = run.metadata.namespace.text();
     let namespace = namespace(run, place);

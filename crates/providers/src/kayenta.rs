@@ -42,7 +42,7 @@ enum Stage {
 impl<'a> Kayenta<'a> {
     /// The judgement of a metric; a measurement that is resumed names the one to ask for.
     pub fn new(call: Call<'a>) -> Result<Self, Failure> {
-        let settings = call.metric.provider.as_ref().and_then(|named| named.kayenta.as_ref());
+        let settings = call.metric.provider.as_ref().and_then(|named| named.kayenta.as_deref());
         let settings = settings.ok_or("no Kayenta settings")?;
         let address = settings.address.text().trim_end_matches('/').to_owned();
         if let Some(measurement) = call.measurement {

@@ -32,7 +32,7 @@ impl NewRelic {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = NewRelicProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.new_relic.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.new_relic.as_deref()).unwrap_or(&none);
         let timeout = match settings.timeout.unwrap_or(0) {
             negative if negative < 0 => return Err("timeout value needs to be a positive value".into()),
             0 => DEFAULT_TIMEOUT,

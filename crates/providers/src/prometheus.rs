@@ -36,7 +36,7 @@ impl Prometheus {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = PrometheusProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.prometheus.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.prometheus.as_deref()).unwrap_or(&none);
         let address = address(settings, call)?;
         let timeout = match settings.timeout.unwrap_or(0) {
             negative if negative < 0 => return Err("prometheus timeout should not be negative".into()),

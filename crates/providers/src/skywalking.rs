@@ -22,7 +22,7 @@ impl Skywalking {
     /// The query of a metric. Times are written in UTC, which is the zone controllers run in.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = SkywalkingProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.skywalking.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.skywalking.as_deref()).unwrap_or(&none);
         let interval = GoDuration::parse(settings.interval.text()).map_err(|error| error.to_string())?;
         let start = call.now.checked_sub(SignedDuration::from_nanos(interval.as_nanoseconds())).unwrap_or(call.now);
         let written = |at: Timestamp| at.strftime("%Y-%m-%d %H%M").to_string();

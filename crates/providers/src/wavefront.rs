@@ -22,7 +22,7 @@ impl Wavefront {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = WavefrontProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.wavefront.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.wavefront.as_deref()).unwrap_or(&none);
         let address = settings.address.text();
         let token = call.credentials.get(address).filter(|token| !token.is_empty()).ok_or("API token not found")?;
         let at = call.now.as_millisecond().to_string();

@@ -26,7 +26,7 @@ impl Web {
     /// The request of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = WebProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.web.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.web.as_deref()).unwrap_or(&none);
         let path = match settings.json_path.text() {
             "" => "{$}",
             path => path,

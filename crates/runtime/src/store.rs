@@ -72,6 +72,8 @@ struct Inner<K> {
 pub struct Store<K> {
     inner: Arc<Mutex<Inner<K>>>,
     indexes: Arc<[Index<K>]>,
+    /// Takes away what nobody needs of an object.
+    trim: fn(&mut K),
     synced: Arc<watch::Sender<bool>>,
     /// Asks for a new list.
     relist: Arc<Notify>,
@@ -82,6 +84,7 @@ impl<K> Clone for Store<K> {
         Self {
             inner: Arc::clone(&self.inner),
             indexes: Arc::clone(&self.indexes),
+            trim: self.trim,
             synced: Arc::clone(&self.synced),
             relist: Arc::clone(&self.relist),
         }
@@ -111,9 +114,16 @@ impl<K: Resource> Store<K> {
         Self {
             inner: Arc::new(Mutex::new(inner)),
             indexes: indexes.iter().map(|index| Index { name: index.name, of: index.of }).collect(),
+            trim: |_| {},
             synced: Arc::new(watch::Sender::new(false)),
             relist: Arc::new(Notify::new()),
         }
+    }
+
+    /// Keeps no more of each object than this leaves; indexes see what is left.
+    #[must_use]
+    pub fn keeping(self, trim: fn(&mut K)) -> Self {
+        Self { trim, ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<K>> {
@@ -193,6 +203,14 @@ impl<K: Resource> Store<K> {
         entries.filter_map(|(_, entry)| good(&entry.object)).collect()
     }
 
+    /// Good objects of a namespace whose names begin like this, by name; others are not looked at.
+    pub fn beginning(&self, namespace: &str, prefix: &str) -> Vec<Arc<K>> {
+        let inner = self.lock();
+        let from = inner.entries.range(Key::new(namespace, prefix)..);
+        let fitting = from.take_while(|(key, _)| key.namespace == namespace && key.name.starts_with(prefix));
+        fitting.filter_map(|(_, entry)| good(&entry.object)).collect()
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.lock().entries.len()
@@ -208,6 +226,7 @@ impl<K: Resource> Store<K> {
         let key = Key::of(object.meta());
         let mut object = object;
         object.meta_mut().managed_fields = None;
+        (self.trim)(&mut object);
         self.put(key, Stored::Good(Arc::new(object)), true).unwrap_or(Change::None)
     }
 
@@ -250,7 +269,10 @@ impl<K: Resource> Store<K> {
     pub(crate) fn apply(&self, object: Guarded<K>) -> Option<Change<K>> {
         let key = Key::of(object.meta());
         let object = match object.0 {
-            Ok(object) => Stored::Good(Arc::new(object)),
+            Ok(mut object) => {
+                (self.trim)(&mut object);
+                Stored::Good(Arc::new(object))
+            }
             Err(bad) => Stored::Bad(Arc::new(bad)),
         };
         if let Some(listed) = &mut self.lock().listed {
@@ -380,6 +402,33 @@ mod tests {
         store.delete(&told(8, "one"));
         store.apply(told(9, "back"));
         assert_eq!(app().as_deref(), Some("back"));
+    }
+
+    #[test]
+    fn objects_are_kept_as_small_as_they_are_told_to_be_wherever_they_come_from() {
+        let store = Store::<Service>::new(&[]).keeping(|service| service.spec.selector.clear());
+        let selector = || store.get(&Key::new("n", "a")).map(|found| found.spec.selector.len());
+        store.apply(told(5, "one"));
+        assert_eq!(selector(), Some(0));
+        store.put_own(service(6, "two"));
+        assert_eq!(selector(), Some(0));
+    }
+
+    #[test]
+    fn objects_are_found_by_how_their_names_begin() {
+        let store = Store::<Service>::new(&[]);
+        for (number, (namespace, name)) in
+            [("m", "a-1"), ("n", "a"), ("n", "a-1"), ("n", "a-2"), ("n", "b-1")].iter().enumerate()
+        {
+            let metadata =
+                json!({"namespace": namespace, "name": name, "uid": number.to_string(), "resourceVersion": "1"});
+            store.put_own(serde_json::from_value(json!({"metadata": metadata, "spec": {}})).unwrap());
+        }
+        let names = |prefix: &str| -> Vec<String> {
+            store.beginning("n", prefix).iter().filter_map(|found| found.metadata.name.clone()).collect()
+        };
+        assert_eq!(names("a-"), ["a-1", "a-2"]);
+        assert_eq!(names("c"), Vec::<String>::new());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use tidegate_controller::mutation::{self, Mutation};
 use tidegate_scenario::safety;
+use tidegate_sim::Experiment;
 
 /// Simulated worlds mostly make and drop small pieces of JSON: this took a fifth off a run (release build).
 #[global_allocator]
@@ -52,14 +53,23 @@ fn main() -> Result<ExitCode> {
     Ok(if caught == chosen.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Where a fault can show: most of them wherever there are pods.
+fn experiment(mutation: Mutation) -> Experiment {
+    match mutation {
+        Mutation::SwitchesWithoutAVerdict => safety::experiment_with_analyses(),
+        _ => safety::experiment(),
+    }
+}
+
 fn is_caught(mutation: Mutation, arguments: &Arguments, out: &mut dyn Write) -> Result<bool> {
     let begun = Instant::now();
     mutation::choose(Some(mutation));
     let seeds = arguments.from..arguments.to;
+    let experiment = experiment(mutation);
     let report = if arguments.log && seeds.end == seeds.start + 1 {
-        Some(safety::experiment().run(seeds.start, true)?)
+        Some(experiment.run(seeds.start, true)?)
     } else {
-        safety::experiment().first_failure(seeds)?
+        experiment.first_failure(seeds)?
     };
     mutation::choose(None);
     let seconds = begun.elapsed().as_secs_f64();

@@ -103,6 +103,30 @@ fn templates_that_include_each_other_in_a_circle_are_an_error_and_not_an_endless
     );
 }
 
+#[test]
+fn templates_that_are_reached_on_very_many_ways_or_stand_in_a_very_long_row_are_followed_in_bounded_time() {
+    let rollout = with_steps(json!([{"templateName": "t0"}]), json!([]));
+    let named = |numbers: &[usize]| -> Value {
+        numbers.iter().map(|number| json!({"templateName": format!("t{number}")})).collect::<Vec<_>>().into()
+    };
+    // Each names the next one twice: there are 2^80 ways to the last.
+    let mut found = Found::default();
+    for number in 0..80 {
+        found.templates.insert(format!("t{number}"), there(json!({"templates": named(&[number + 1, number + 1])})));
+    }
+    found.templates.insert(
+        "t80".into(),
+        there(json!({"metrics": [metric("m", json!({"count": 1}))], "args": [{"name": "url", "value": "x"}]})),
+    );
+    assert_eq!(errors(&rollout, &found), Vec::<String>::new());
+    let mut found = Found::default();
+    for number in 0..100_000 {
+        found.templates.insert(format!("t{number}"), there(json!({"templates": named(&[number + 1])})));
+    }
+    let wanted = r#"spec.templates: Invalid value: "t100": AnalysisTemplate 't100' is named by more than 100 templates in a row"#;
+    assert_eq!(errors(&rollout, &found), [wanted]);
+}
+
 fn metric(name: &str, more: Value) -> Value {
     let mut metric = json!({"name": name, "provider": {"web": {"url": "{{args.url}}"}}});
     metric.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

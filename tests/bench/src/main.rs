@@ -6,13 +6,15 @@
 //!   stage.rs     the control plane                   subject.rs               the controller, any compatible one
 //!   fleet.rs     the Rollouts, watched               objects.rs               what is put into the cluster
 //!   latency.rs   restart.rs   planning.rs  routes.rs single figures
-//!   plugin.rs    the command line
+//!   plugin.rs    the command line                    analyses.rs, answers.rs  AnalysisRuns, and what they ask
 //!   audit.rs     requests, from the API server's log processes.rs             memory and processor time
 //! ```
 //!
 //! This program must never be needed by anything, never look into the controller it measures (all it knows is what the
 //! API server and the kernel say), and never leave a process or a folder behind.
 
+mod analyses;
+mod answers;
 mod audit;
 mod figures;
 mod fleet;
@@ -71,6 +73,15 @@ pub(crate) struct Cli {
     /// The command line that is measured [default: our own, next to this program]
     #[arg(long, value_name = "PROGRAM", requires = "cli")]
     plugin: Option<std::path::PathBuf>,
+    /// Measure AnalysisRuns instead of Rollouts
+    #[arg(long)]
+    analyses: bool,
+    /// How many AnalysisRuns measure at the same time
+    #[arg(long, default_value_t = 1000, requires = "analyses", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    runs: u32,
+    /// How many AnalysisRuns are over
+    #[arg(long, default_value_t = 20_000, requires = "analyses", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    finished: u32,
     /// Seconds after which a phase has failed
     #[arg(long, default_value_t = 900)]
     patience: u64,
@@ -123,6 +134,14 @@ async fn perform(cli: &Cli) -> Result<()> {
     }
     let commands = if cli.controller.is_empty() { vec![own()?] } else { cli.controller.clone() };
     let subjects = commands.iter().map(|command| Subject::parse(command)).collect::<Result<Vec<_>>>()?;
+    if cli.analyses {
+        let mut reports = Vec::new();
+        for subject in &subjects {
+            let report = analyses::measure(cli, subject).await.with_context(|| subject.name())?;
+            reports.push((subject.name(), report));
+        }
+        return print(&analyses::title(cli), reports);
+    }
     for count in &cli.rollouts {
         let mut reports = Vec::new();
         for subject in &subjects {
@@ -130,7 +149,8 @@ async fn perform(cli: &Cli) -> Result<()> {
             let report = measured.with_context(|| format!("{} with {count} Rollouts", subject.name()))?;
             reports.push((subject.name(), report));
         }
-        print(cli, *count, reports)?;
+        let routed = if cli.istio { ", each behind a VirtualService" } else { "" };
+        print(&format!("{count} Rollouts of {} pods{routed}", cli.replicas), reports)?;
     }
     Ok(())
 }
@@ -144,10 +164,9 @@ fn beside(name: &str) -> Result<std::path::PathBuf> {
     Ok(std::env::current_exe().context("where is this program?")?.with_file_name(name))
 }
 
-fn print(cli: &Cli, count: u32, reports: Vec<(String, Report)>) -> Result<()> {
+fn print(title: &str, reports: Vec<(String, Report)>) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let routed = if cli.istio { ", each behind a VirtualService" } else { "" };
-    let mut text = format!("\n{count} Rollouts of {} pods{routed}, one namespace, {cores} cores\n\n", cli.replicas);
+    let mut text = format!("\n{title}, one namespace, {cores} cores\n\n");
     let notes: Vec<(String, Vec<String>)> =
         reports.iter().map(|(name, report)| (name.clone(), report.notes.clone())).collect();
     let columns: Vec<_> = reports.into_iter().map(|(name, report)| (name, report.figures)).collect();

@@ -35,31 +35,31 @@ wire! {
         "successCondition" success_condition: String,
     }
 
-    /// Where a metric's value comes from. Exactly one is set.
+    /// Where a metric's value comes from. Exactly one is set; the others take no room.
     pub struct MetricProvider {
         /// Amazon CloudWatch.
-        "cloudWatch" cloud_watch: CloudWatchProvider,
+        "cloudWatch" cloud_watch: Box<CloudWatchProvider>,
         /// Datadog.
-        "datadog" datadog: DatadogProvider,
+        "datadog" datadog: Box<DatadogProvider>,
         /// Graphite.
-        "graphite" graphite: GraphiteProvider,
+        "graphite" graphite: Box<GraphiteProvider>,
         /// InfluxDB.
-        "influxdb" influxdb: InfluxdbProvider,
+        "influxdb" influxdb: Box<InfluxdbProvider>,
         /// A Kubernetes Job.
-        "job" job: JobProvider,
+        "job" job: Box<JobProvider>,
         /// Kayenta.
-        "kayenta" kayenta: KayentaProvider,
+        "kayenta" kayenta: Box<KayentaProvider>,
         /// New Relic.
-        "newRelic" new_relic: NewRelicProvider,
+        "newRelic" new_relic: Box<NewRelicProvider>,
         /// Metric plugins, by name, each with its own configuration.
         "plugin" plugin: Raw,
         /// Prometheus.
-        "prometheus" prometheus: PrometheusProvider,
+        "prometheus" prometheus: Box<PrometheusProvider>,
         /// Apache SkyWalking.
-        "skywalking" skywalking: SkywalkingProvider,
+        "skywalking" skywalking: Box<SkywalkingProvider>,
         /// Wavefront.
-        "wavefront" wavefront: WavefrontProvider,
+        "wavefront" wavefront: Box<WavefrontProvider>,
         /// An HTTP request.
-        "web" web: WebProvider,
+        "web" web: Box<WebProvider>,
     }
 }

@@ -1,19 +1,20 @@
-//! `lint`: what is wrong with the Rollouts of a file, without a cluster.
+//! `lint`: what is wrong with the Rollouts and the analyses of a file, without a cluster.
 
 use std::io;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tidegate_api::analysis::AnalysisTemplateSpec;
+use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
 use tidegate_manifest::{Document, DuplicateKeys, ManifestError, ManifestErrors, Object, Source};
 use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_validate::references::{Found, Lookup, unfitting};
+use tidegate_validate::references::{Found, Lookup, missing_templates, unfitting};
 use tidegate_validate::{FieldError, spec};
 
+use super::lint_analyses::{self, Template};
 use crate::arguments::Lint;
 use crate::{Outcome, Streams};
 
@@ -35,8 +36,13 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
         let name = rollout.metadata.name.as_deref().unwrap_or_default();
         for problem in file.problems(rollout) {
             writeln!(streams.out, "{}: Rollout/{name}: {problem}", file.name)?;
-            first.get_or_insert(problem);
+            first.get_or_insert(problem.to_string());
         }
+    }
+    for told in lint_analyses::problems(&file.templates, &file.runs) {
+        let (kind, name, problem) = (told.kind, told.name, told.problem);
+        writeln!(streams.out, "{}: {kind}/{name}: {problem}", file.name)?;
+        first.get_or_insert(format!("{kind} '{name}': {problem}"));
     }
     match first {
         None => Ok(Outcome::Success),
@@ -51,8 +57,8 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> io::Result<Out
 pub(super) struct File {
     name: String,
     pub(super) rollouts: Vec<Rollout>,
-    /// Analysis templates by name, and whether they are for the whole cluster.
-    templates: Vec<(String, bool, AnalysisTemplateSpec)>,
+    templates: Vec<Template>,
+    runs: Vec<AnalysisRun>,
     warnings: Vec<ManifestError>,
     others: Vec<Document>,
 }
@@ -61,20 +67,29 @@ impl File {
     pub(super) fn read(source: &Source) -> Result<Self, ManifestErrors> {
         let documents = source.all_documents(DuplicateKeys::Refuse)?;
         let name = source.file().to_owned();
-        let mut file =
-            Self { name, rollouts: Vec::new(), templates: Vec::new(), warnings: Vec::new(), others: Vec::new() };
+        let mut file = Self {
+            name,
+            rollouts: Vec::new(),
+            templates: Vec::new(),
+            runs: Vec::new(),
+            warnings: Vec::new(),
+            others: Vec::new(),
+        };
         for document in documents {
             file.warnings.extend(document.warnings());
             match document.decode_object()? {
                 Some(Object::Rollout(rollout)) => file.rollouts.push(*rollout),
                 Some(Object::AnalysisTemplate(template)) => {
-                    file.templates.push((template.metadata.name.text().to_owned(), false, template.spec));
+                    let name = template.metadata.name.text().to_owned();
+                    file.templates.push(Template { name, is_cluster: false, spec: template.spec });
                 }
                 Some(Object::ClusterAnalysisTemplate(template)) => {
-                    file.templates.push((template.metadata.name.text().to_owned(), true, template.spec));
+                    let name = template.metadata.name.text().to_owned();
+                    file.templates.push(Template { name, is_cluster: true, spec: template.spec });
                 }
-                // Runs and experiments are read strictly, and that is all there is to check without a cluster.
-                Some(_) => {}
+                Some(Object::AnalysisRun(run)) => file.runs.push(*run),
+                // Experiments are read strictly, and that is all there is to check without a cluster.
+                Some(Object::Experiment(_)) => {}
                 None => {
                     document.check_kubernetes()?;
                     file.others.push(document);
@@ -85,7 +100,7 @@ impl File {
     }
 
     fn problems(&self, rollout: &Rollout) -> Vec<FieldError> {
-        self.problems_with(rollout, self.found(rollout))
+        self.problems_with(rollout, self.all_found(rollout))
     }
 
     /// What is wrong with a Rollout among these objects.
@@ -96,6 +111,7 @@ impl File {
             // The workload that holds the template is elsewhere: whether a Service selects its pods cannot be told.
             found.services.clear();
         }
+        problems.extend(missing_templates(rollout, &found));
         problems.extend(unfitting(rollout, template.as_ref(), &found));
         problems
     }
@@ -136,10 +152,7 @@ impl File {
     /// What the Rollout names and the file holds, analysis templates too.
     pub(super) fn all_found(&self, rollout: &Rollout) -> Found {
         let mut found = self.found(rollout);
-        for (name, is_cluster, spec) in &self.templates {
-            let looked = if *is_cluster { &mut found.cluster_templates } else { &mut found.templates };
-            looked.insert(name.clone(), Lookup::Found(spec.clone()));
-        }
+        lint_analyses::found(&self.templates, &mut found);
         found
     }
 

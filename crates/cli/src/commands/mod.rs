@@ -6,6 +6,7 @@ mod create;
 mod create_run;
 mod get;
 mod lint;
+mod lint_analyses;
 mod list;
 mod patches;
 mod plan;

@@ -6,11 +6,13 @@
 //!   calls.rs     calls to providers, each for itself, bounded
 //!   jobs.rs      measurements that are Jobs
 //!   secrets.rs   Secrets, read when they are needed
+//!   finished.rs  what is kept of runs that are over
 //!   templates.rs templates that cannot work
 //!   status.rs    the one place that writes a run
 //! ```
 
 mod calls;
+mod finished;
 mod jobs;
 mod look;
 mod secrets;
@@ -19,6 +21,7 @@ mod status;
 mod templates;
 
 pub(crate) use calls::serve;
+pub(crate) use finished::{is_settled, keep_what_is_needed};
 pub(crate) use jobs::{SeenJob, watch_jobs};
 pub(crate) use look::work;
 pub(crate) use templates::{Template, template_written};

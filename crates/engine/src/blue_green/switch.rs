@@ -92,7 +92,9 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn is_pre_analysis_complete(&self, strategy: &BlueGreenStrategy) -> bool {
-        strategy.pre_promotion_analysis.is_none() || self.is_pre_analysis_successful()
+        strategy.pre_promotion_analysis.is_none()
+            || self.is_pre_analysis_successful()
+            || mutation::is(Mutation::SwitchesWithoutAVerdict)
     }
 
     /// Gives an active Service that was made anew, or whose selector was taken off, the template it had; says whether.

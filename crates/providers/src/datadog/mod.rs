@@ -44,7 +44,7 @@ impl Datadog {
     /// The query of a metric.
     pub fn new(call: Call<'_>) -> Result<Self, Failure> {
         let none = DatadogProvider::default();
-        let settings = call.metric.provider.as_ref().and_then(|named| named.datadog.as_ref()).unwrap_or(&none);
+        let settings = call.metric.provider.as_ref().and_then(|named| named.datadog.as_deref()).unwrap_or(&none);
         let is_v2 = settings.api_version.text() == "v2";
         check(settings, is_v2)?;
         let timeout = timeout(settings)?;

@@ -125,6 +125,35 @@ async fn redirects_are_followed_but_not_for_ever_and_not_anywhere() {
 }
 
 #[tokio::test]
+async fn a_redirect_keeps_method_and_body_or_becomes_a_question_as_its_status_says() {
+    let server = Server::start().await;
+    for (status, kept) in [(301, false), (302, false), (303, false), (307, true), (308, true)] {
+        for method in ["POST", "PUT"] {
+            let path = format!("/redirect-{status}");
+            let web = json!({"web": {"url": server.url(&path), "method": method, "jsonBody": {"n": 3}}});
+            let (value, condition) = if kept { ("{\"n\":3}", "result.n == 3") } else { ("null", "isNil(result)") };
+            assert_eq!(told(&measured(web, condition).await), is("Successful", value, ""), "{method} {status}");
+            let second = if kept {
+                format!("{method} /echo | - | application/json | {{\"n\":3}}")
+            } else {
+                "GET /echo | - | - | ".to_owned()
+            };
+            assert_eq!(server.seen.all().last().unwrap(), &second);
+        }
+    }
+    let unknown = told(&measured(json!({"web": {"url": server.url("/redirect-304")}}), "true").await);
+    assert_eq!(unknown, is("Error", "", "received non 2xx response code: 304"));
+}
+
+#[tokio::test]
+async fn a_body_that_ends_too_soon_is_an_error_and_no_value() {
+    let server = Server::start().await;
+    let (phase, value, message) = told(&measured(json!({"web": {"url": server.url("/cut")}}), "true").await);
+    assert_eq!((phase.as_str(), value.as_str()), ("Error", ""), "{message}");
+    assert!(message.starts_with(&format!("Get \"{}\": ", server.url("/cut"))), "{message}");
+}
+
+#[tokio::test]
 async fn slow_answers_are_given_up_in_time_and_large_ones_are_cut_off() {
     let server = Server::start().await;
     for path in ["/slow-head", "/slow-body"] {

@@ -90,6 +90,10 @@ async fn answer(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>
         "/away" => redirect(302, "http://169.254.169.254/latest/meta-data"),
         "/nowhere" => redirect(302, ""),
         "/large" => full(200, vec![b'1'; 10 * 1024 * 1024]),
+        "/cut" => cut_off(),
+        path if path.starts_with("/redirect-") => {
+            redirect(path.trim_start_matches("/redirect-").parse().unwrap(), "/echo")
+        }
         "/slow-head" => {
             tokio::time::sleep(Duration::from_secs(30)).await;
             full(200, "late")
@@ -100,6 +104,12 @@ async fn answer(request: Request<Incoming>, seen: Seen) -> Result<Response<Body>
         path if path.starts_with("/prometheus") => prometheus(path),
         _ => full(418, ""),
     })
+}
+
+/// A body that is shorter than it was said to be.
+fn cut_off() -> Response<Body> {
+    let bytes = futures::stream::iter([Ok(Frame::data(Bytes::from_static(b"{\"n\": 7")))]);
+    Response::builder().header("content-length", "1000").body(BodyExt::boxed(StreamBody::new(bytes))).unwrap()
 }
 
 /// A body that comes one byte at a time.

@@ -84,6 +84,48 @@ async fn a_private_authority_is_believed_when_given_and_only_then() {
     assert!(Client::new(Hosts::default(), Proxies::default(), Roots::Pem(wrong.to_owned())).is_err());
 }
 
+struct NoSecrets;
+
+impl SecretSource for NoSecrets {
+    fn read<'a>(&'a self, _: &'a SecretName) -> BoxFuture<'a, Result<BTreeMap<String, String>, String>> {
+        Box::pin(async { Err("none is needed".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_web_metric_is_measured_over_tls_with_a_private_authority_or_without_any_check_if_it_says_so() {
+    let port = secure_server().await;
+    let measured = async |roots: Roots, insecure: bool| {
+        let web = json!({"url": format!("https://localhost:{port}/"), "insecure": insecure});
+        let metric = json!({"name": "m", "successCondition": "result == 7", "provider": {"web": web}});
+        let work = Work {
+            metric: Resolved(serde_json::from_value(metric).unwrap()),
+            task: Task::Start,
+            measurement: None,
+            number: 1,
+            no_data: None,
+            redactor: Redactor::default(),
+        };
+        let client = client(roots, Proxies::default());
+        let report = measure(&run(), &work, &client, &NoSecrets, &Surroundings::default(), Clock::system()).await;
+        let measurement = report.measurement;
+        (
+            measurement.phase.text().to_owned(),
+            measurement.value.text().to_owned(),
+            measurement.message.text().to_owned(),
+        )
+    };
+    let good = ("Successful".to_owned(), "7".to_owned(), String::new());
+    assert_eq!(measured(Roots::Pem(AUTHORITY.to_owned()), false).await, good);
+    assert_eq!(measured(Roots::Pem(String::new()), true).await, good);
+    let (phase, value, message) = measured(Roots::Pem(String::new()), false).await;
+    assert_eq!((phase.as_str(), value.as_str()), ("Error", ""));
+    assert!(
+        message.starts_with(&format!("Get \"https://localhost:{port}/\": ")) && message.contains("certificate"),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn a_proxy_is_tunnelled_through_for_tls() {
     let port = secure_server().await;

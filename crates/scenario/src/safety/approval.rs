@@ -23,7 +23,7 @@ pub(super) struct Approval {
 /// How long a controller may act on what it saw.
 const WINDOW: Duration = Duration::from_secs(90);
 
-fn active_service(rollout: &Value) -> &str {
+pub(super) fn active_service(rollout: &Value) -> &str {
     text(&rollout["spec"]["strategy"]["blueGreen"]["activeService"])
 }
 
@@ -32,7 +32,7 @@ fn pauses(rollout: &Value) -> &[Value] {
 }
 
 impl Approval {
-    fn remember(&mut self, change: &Change) {
+    pub(super) fn remember(&mut self, change: &Change) {
         let id = uid(&change.new).to_owned();
         match (change.key.0.as_str(), &change.old) {
             (SETS, old) => {
@@ -85,7 +85,7 @@ impl Approval {
     }
 
     /// Whether it goes back to what was live a moment ago and still has its pods.
-    fn is_return(&self, change: &Change, rollout: &Value, target: &str, mirror: &Mirror) -> bool {
+    pub(super) fn is_return(&self, change: &Change, rollout: &Value, target: &str, mirror: &Mirror) -> bool {
         let set = sets_of(mirror, rollout).find(|set| hash(set) == target);
         let since = set.and_then(|set| self.retiring.get(uid(set)));
         since.is_some_and(|since| *since + WINDOW >= change.at)

@@ -4,6 +4,7 @@
 //!   cast.rs   which Rollouts take part and what their users want in the end
 //!   users.rs  what users do on the way
 //!   floor.rs  keeping.rs  steps.rs  approval.rs  aborts.rs  telling.rs  sets.rs    what must hold at every write
+//!   verdicts.rs  measurements.rs    what must hold at every write where analyses are asked for
 //!   services.rs  metric services that fail, hang and lie
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
 //!   views.rs  no plan from a view older than our own last write
@@ -19,6 +20,7 @@ mod floor;
 mod judge;
 mod keeping;
 mod leaders;
+mod measurements;
 mod objects;
 mod routes;
 mod services;
@@ -26,6 +28,7 @@ mod sets;
 mod steps;
 mod telling;
 mod users;
+mod verdicts;
 mod views;
 
 pub use crashes::{Story, crash_everywhere};
@@ -173,6 +176,10 @@ impl Scenario for Rollouts {
             invariants.push(Box::new(routes::Sums));
             invariants.push(Box::new(routes::Reported::default()));
             invariants.push(Box::new(routes::Settled));
+        }
+        if self.theme == Theme::Analysed {
+            invariants.push(Box::new(verdicts::Verdicts::default()));
+            invariants.push(Box::new(measurements::Measurements));
         }
         for ending in [cast::Ending::Last, cast::Ending::Aborted, cast::Ending::Deleted] {
             invariants.push(Box::new(ends::Ends(ending, self.cast(seed))));

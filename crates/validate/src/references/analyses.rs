@@ -1,5 +1,7 @@
 //! Analysis templates a Rollout names.
 
+use std::collections::BTreeSet;
+
 use tidegate_api::analysis::{AnalysisTemplateSpec, Argument};
 use tidegate_api::rollout::{
     AnalysisRunArgument, AnalysisTemplateRef, DryRun, MeasurementRetention, Rollout, RolloutAnalysis,
@@ -12,6 +14,9 @@ use crate::error::FieldError;
 
 /// Stands for values that are known only when the run is made.
 const PLACEHOLDER: &str = "dummy-value";
+
+/// How deep templates may name each other.
+const MAX_DEPTH: usize = 100;
 
 /// One analysis of a Rollout.
 struct Analysis<'a> {
@@ -74,6 +79,8 @@ type Named<'a> = (&'a str, &'a AnalysisTemplateSpec);
 struct Collected<'a> {
     namespaced: Vec<Named<'a>>,
     cluster: Vec<Named<'a>>,
+    /// Those that were followed: one that is reached on many ways is followed once.
+    followed: BTreeSet<(bool, &'a str)>,
     errors: Vec<FieldError>,
 }
 
@@ -106,10 +113,16 @@ impl<'a> Collected<'a> {
                     self.errors.push(FieldError::invalid(path, name, format!("{kind} '{name}' not found")));
                 }
                 Some(Lookup::Found(spec)) => {
-                    let list = if is_cluster { &mut self.cluster } else { &mut self.namespaced };
-                    if list.iter().all(|(known, _)| *known != name) {
-                        list.push((name, spec));
+                    if !self.followed.insert((is_cluster, name)) {
+                        continue;
                     }
+                    if above.len() >= MAX_DEPTH {
+                        let detail = format!("{kind} '{name}' is named by more than {MAX_DEPTH} templates in a row");
+                        self.errors.push(FieldError::invalid("spec.templates", name, detail));
+                        continue;
+                    }
+                    let list = if is_cluster { &mut self.cluster } else { &mut self.namespaced };
+                    list.push((name, spec));
                     above.push((is_cluster, name));
                     self.follow("spec.templates", spec.templates.items(), found, above);
                     above.pop();
@@ -145,7 +158,8 @@ pub fn templates<'a>(
     }
 }
 
-pub(super) fn missing(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
+/// Templates that are missing, or that include themselves.
+pub fn missing_templates(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
     analyses(rollout).iter().flat_map(|analysis| Collected::of(analysis, found).errors).collect()
 }
 

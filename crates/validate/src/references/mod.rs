@@ -22,7 +22,7 @@ use tidegate_traffic::istio::names::VirtualServiceName;
 
 use crate::error::FieldError;
 
-pub use analyses::{template_references, templates as analysis_templates};
+pub use analyses::{missing_templates, template_references, templates as analysis_templates};
 pub use services::{ServiceRole, service_roles};
 pub use virtual_services::referenced as referenced_virtual_services;
 
@@ -74,7 +74,7 @@ pub fn check(rollout: &Rollout, template: Option<&Raw>, found: &Found) -> Vec<Fi
 /// References that are missing or ambiguous.
 pub fn missing(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
     let mut errors = services::missing(rollout, found);
-    errors.extend(analyses::missing(rollout, found));
+    errors.extend(missing_templates(rollout, found));
     errors.extend(ingresses::missing(rollout, found));
     errors.extend(virtual_services::missing(rollout, found));
     errors.extend(mappings::missing(rollout, found));

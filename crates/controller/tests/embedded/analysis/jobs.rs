@@ -155,3 +155,56 @@ async fn jobs_may_live_in_a_namespace_of_their_own_and_still_wake_their_run() {
     world.pass(93).await;
     assert_eq!(world.verdict("run").await, verdict("Successful", ""));
 }
+
+/// Two clusters: the runs are in the first, and Jobs are made in the second.
+async fn two_worlds() -> (World, World) {
+    let answers = Answers::new();
+    let mut home = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+    let mut elsewhere = World::empty("2026-01-01T00:00:00Z", Vec::new()).await;
+    elsewhere.start_others();
+    let mut options = options(&answers);
+    if let Some(analysis) = &mut options.analysis {
+        analysis.jobs.is_elsewhere = true;
+        analysis.job_client = Some(elsewhere.client.clone());
+    }
+    home.start_as(options, Leadership::alone());
+    (home, elsewhere)
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_may_live_in_another_cluster_and_their_end_wakes_their_run() {
+    let (home, elsewhere) = two_worlds().await;
+    home.create(run("good", json!({"metrics": [job("probe", json!({"run-for": "100s"}))]}))).await;
+    home.create(run("bad", json!({"metrics": [job("probe", json!({"run-for": "5s", "exit-code": "3"}))]}))).await;
+    home.pass(20).await;
+    assert_eq!(home.list("Job").await, Vec::<Value>::new(), "nothing is made at home");
+    let jobs = elsewhere.list("Job").await;
+    assert_eq!(jobs.len(), 2);
+    assert!(jobs.iter().all(|job| job["metadata"]["ownerReferences"].is_null()), "owners do not reach so far");
+    let (phase, message) = home.verdict("bad").await;
+    assert_eq!(phase, "Failed");
+    assert!(message.contains("container probe ended with code 3"), "its pods are looked at there, too: {message}");
+    assert_eq!(home.verdict("good").await, verdict("Running", ""));
+    // Looks are some fourteen seconds apart by now; the Job's own end is heard of sooner.
+    home.pass(83).await;
+    assert_eq!(home.verdict("good").await, verdict("Successful", ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_told_to_end_deletes_its_job_in_the_other_cluster_and_a_foreign_one_there_stays() {
+    let (home, elsewhere) = two_worlds().await;
+    let made = home.create(run("run", json!({"metrics": [job("probe", json!({"run-for": "1h"}))]}))).await;
+    home.pass(10).await;
+    let other = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "other"}, "spec": {
+        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a", "command": ["sleep"]}]}}}});
+    elsewhere.create(other).await;
+    let uid = made["metadata"]["uid"].as_str().unwrap();
+    let names = |jobs: Vec<Value>| -> Vec<String> {
+        jobs.iter().map(|job| job["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(elsewhere.list("Job").await), [format!("{uid}.probe.1"), "other".to_owned()]);
+    home.patch("AnalysisRun", "run", json!({"spec": {"terminate": true}})).await;
+    home.pass(10).await;
+    assert_eq!(home.verdict("run").await.0, "Inconclusive");
+    assert_eq!(names(elsewhere.list("Job").await), ["other"]);
+}

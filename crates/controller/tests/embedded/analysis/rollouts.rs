@@ -217,6 +217,23 @@ async fn a_template_that_is_missing_holds_the_rollout_until_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn templates_that_include_each_other_hold_the_rollout_and_say_so_until_somebody_cuts_the_circle() {
+    let (world, answers) = world().await;
+    answers.value("errors", 1);
+    world.create(template("thrice", json!({"templates": [{"templateName": "more"}]}))).await;
+    world.create(template("more", json!({"templates": [{"templateName": "thrice"}]}))).await;
+    world.create(rollout("shop", inline())).await;
+    world.pass(10).await;
+    let (phase, message) = world.shown("shop").await;
+    assert_eq!(phase, "Degraded");
+    assert!(message.contains("AnalysisTemplate 'thrice' includes itself: thrice -> more -> thrice"), "{message}");
+    let good = thrice()["spec"].clone();
+    world.patch("AnalysisTemplate", "more", json!({"spec": {"templates": null, "metrics": good["metrics"]}})).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await, verdict("Healthy", ""));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_namespaced_controller_runs_analyses_of_its_namespace() {
     let answers = Answers::new();
     answers.value("errors", 1);

@@ -133,6 +133,61 @@ async fn a_run_that_cannot_be_run_says_so_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn expressions_that_are_too_long_or_too_deep_are_errors_and_hold_up_nobody() {
+    let (world, answers) = world().await;
+    answers.value("errors", 1);
+    let long = format!("result < {}", vec!["1"; 50_000].join("+"));
+    let deep = format!("{}result < 5{}", "(".repeat(5_000), ")".repeat(5_000));
+    let metric = |condition: &str| metric("errors", json!({"successCondition": condition, "consecutiveErrorLimit": 0}));
+    let begun = std::time::Instant::now();
+    world.create(run("long", json!({"metrics": [metric(&long)]}))).await;
+    world.create(run("deep", json!({"metrics": [metric(&deep)]}))).await;
+    world.create(run("plain", json!({"metrics": [metric("result < 5")]}))).await;
+    world.pass(5).await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(world.verdict("plain").await, verdict("Successful", ""));
+    for (name, why) in [("long", "which is more than 65536"), ("deep", "nested deeper than 100 levels")] {
+        let status = world.run(name).await;
+        let message = status["metricResults"][0]["measurements"][0]["message"].as_str().unwrap().to_owned();
+        assert_eq!(status["phase"], "Error", "{status}");
+        assert!(message.contains("successCondition") && message.contains(why), "{message}");
+        assert!(status.to_string().len() < 20_000, "{} bytes", status.to_string().len());
+    }
+}
+
+/// Seconds at which measurements of a status were to begin, and began.
+fn due_and_begun(status: &Value, interval: i64) -> Vec<(i64, i64)> {
+    let second = |time: &Value| time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_second();
+    let measurements = status["metricResults"][0]["measurements"].as_array().unwrap();
+    let pair = |pair: &[Value]| (second(&pair[0]["finishedAt"]) + interval, second(&pair[1]["startedAt"]));
+    measurements.windows(2).map(pair).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn measurements_do_not_drift_however_many_there_are_and_whatever_happens_to_the_controller() {
+    let (world, answers, mut controller) = mortal_world().await;
+    answers.value("errors", 1);
+    let retention = json!([{"metricName": "errors", "limit": 1000}]);
+    let metrics = json!([metric("errors", json!({"interval": "7s"}))]);
+    world.create(run("run", json!({"metrics": metrics, "measurementRetention": retention}))).await;
+    for _ in 0..30 {
+        world.pass(61).await;
+        controller.abort();
+        controller = start(&world, &answers);
+    }
+    controller.abort();
+    let status = world.run("run").await;
+    let pairs = due_and_begun(&status, 7);
+    assert!(pairs.len() >= 255, "{}", pairs.len());
+    let lag: Vec<i64> = pairs.iter().map(|(due, begun)| begun - due).collect();
+    assert!(lag.iter().all(|lag| (0..=1).contains(lag)), "not before its time, and at most a second after: {lag:?}");
+    // All in all as many as fit: 30 restarts cost no more than a second each.
+    let asked = answers.asked("errors");
+    assert_eq!(asked.len(), pairs.len() + 1, "none was repeated and none was lost");
+    assert!(*asked.last().unwrap() <= 7 * pairs.len() as u64 + 30, "{:?}", asked.last());
+}
+
+#[tokio::test(start_paused = true)]
 async fn three_hundred_runs_are_measured_on_time_and_each_measurement_costs_one_write() {
     let (world, answers) = world().await;
     let spec = json!({"count": 4, "interval": "10s", "successCondition": "result < 5"});
