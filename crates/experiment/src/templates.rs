@@ -175,7 +175,9 @@ impl<'a> Pass<'a> {
             let way = if size > current { "up" } else { "down" };
             let text = format!("Scaled {way} ReplicaSet {name} from {current} to {size}");
             events.push(Event::new(false, reason::SCALING_REPLICA_SET, text));
-            template.status.last_transition_time = Some(Time::from(self.seen.now));
+            if size > 0 {
+                template.status.last_transition_time = Some(Time::from(self.seen.now));
+            }
         }
         let replicas = (size != current).then_some(size);
         self.edit(template, SetEdit { name, replicas, annotations }, events);

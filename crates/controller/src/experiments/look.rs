@@ -74,6 +74,7 @@ async fn look(shared: &Shared, key: &Key) -> Result<Next, LookError> {
         let experiment = match shared.executor.cache.experiments.stored(key) {
             None => {
                 own.uncertain.forget(key);
+                own.forget_refusals(key);
                 own.undecodable.forget(key);
                 return Ok(Next::OnChange);
             }
@@ -92,12 +93,16 @@ async fn look(shared: &Shared, key: &Key) -> Result<Next, LookError> {
             sight => sight?,
         };
         let now = shared.executor.clock.now_seconds();
+        if let Some(witness) = &shared.options.witness {
+            witness.see_all(&experiment.metadata, &sight.replica_sets, &sight.services);
+        }
         let outcome = step(&sight.observed(&experiment, &refused, now));
         match write::carry_out(shared, key, &experiment, &sight, &outcome).await? {
             Written::All(stored) => return over(shared, key, &stored, outcome, &refused),
             Written::Refused { part, problem } => {
                 info!(experiment = key.name.as_str(), namespace = key.namespace.as_str(), "{part:?}: {problem}");
-                if refused.insert(part, problem.clone()).is_some() {
+                let is_for_good = own.is_refused_for_good(key, &part);
+                if !is_for_good || refused.insert(part, problem.clone()).is_some() {
                     return Err(LookError::Refused { kind: KIND, key: key.clone(), problem });
                 }
             }
@@ -113,6 +118,9 @@ fn over(
     outcome: Step,
     refused: &Refused,
 ) -> Result<Next, LookError> {
+    if refused.is_empty() {
+        shared.experiments.forget_refusals(key);
+    }
     tell(shared, experiment, &outcome.events);
     if let Some(status) = &outcome.status {
         if status.conditions.items().iter().any(|found| found.kind.text() == condition::INVALID_SPEC) {

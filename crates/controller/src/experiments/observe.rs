@@ -25,7 +25,7 @@ use crate::observe::follow;
 #[derive(Default)]
 pub(super) struct Sight {
     pub replica_sets: Vec<ReplicaSet>,
-    services: Vec<Service>,
+    pub services: Vec<Service>,
     runs: Vec<AnalysisRun>,
     taken_names: BTreeSet<String>,
     missing_runs: BTreeMap<String, String>,

@@ -148,6 +148,7 @@ impl<'a> Pass<'a> {
         let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
         let (named_canary, named_stable) = (objects.subset_hash(canary), objects.subset_hash(stable));
         let serves = |hash: &str| self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0);
+        let is_stable_there = named_stable == Some(stable_hash) || serves(stable_hash) || self.replicas() == 0;
         let may_move = named_canary == Some(canary_hash) || serves(canary_hash);
         if !may_move && !self.is_aborted() {
             let set = self.sets.new.map_or("", SetFacts::name).to_owned();
@@ -158,8 +159,8 @@ impl<'a> Pass<'a> {
         let adds = additional.iter().any(|found| objects.subset_hash(found.service_name.text()).is_none());
         let subsets = Subsets {
             canary: may_move.then(|| canary_hash.to_owned()),
-            // Its pods were counted before: they can carry what stable will get.
-            stable: Some(stable_hash.to_owned()).filter(|hash| !hash.is_empty()),
+            // Its pods were counted before, where stable is to get anything; a set without any is not named all the same.
+            stable: Some(stable_hash.to_owned()).filter(|hash| !hash.is_empty() && is_stable_there),
             additional: additional.iter().cloned().chain(lingering).collect(),
             repairs: false,
         };

@@ -106,7 +106,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn terminate_experiments(&mut self, except: Option<String>) {
+    /// Ends those that nobody waits for.
+    pub(crate) fn terminate_experiments(&mut self, except: Option<String>) {
         let unfinished = self
             .seen
             .experiments
