@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Parser};
 use tidegate_api::duration::GoDuration;
 
-/// Reconciles Rollouts and AnalysisRuns.
+/// Reconciles Rollouts, Experiments and AnalysisRuns.
 #[derive(Debug, Parser)]
 #[command(name = "rollouts-controller", disable_version_flag = true)]
 pub(crate) struct Flags {
@@ -42,6 +42,9 @@ pub(crate) struct Flags {
     /// Rollouts that are worked on at once
     #[arg(long, default_value_t = 10)]
     pub rollout_threads: usize,
+    /// Experiments worked on at once
+    #[arg(long, default_value_t = 10)]
+    pub experiment_threads: usize,
     /// AnalysisRuns worked on at once; measurements are not counted, nobody waits for them
     #[arg(long, default_value_t = 30)]
     pub analysis_threads: usize,
@@ -60,7 +63,7 @@ pub(crate) struct Flags {
     /// How often the lease is looked at
     #[arg(long, default_value = "2s", value_parser = duration)]
     pub leader_election_retry_period: Duration,
-    /// Run only some controllers; `analysis`, which runs AnalysisRuns, is the one known value
+    /// Run only some controllers, by commas: `analysis` for AnalysisRuns, `experiment` for Experiments
     #[arg(long, value_delimiter = ',')]
     pub controllers: Vec<String>,
     /// Version of networking.istio.io; without it the newest served, should v1alpha3 not be
@@ -143,9 +146,6 @@ pub(crate) struct ClusterFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Accepted, without effect yet")]
 pub(crate) struct LaterFlags {
-    /// Experiments worked on at once; Experiments are not run yet
-    #[arg(long, default_value_t = 10)]
-    experiment_threads: usize,
     /// Services worked on at once; they are cheap, one worker does them all
     #[arg(long, default_value_t = 10)]
     service_threads: usize,
@@ -197,6 +197,13 @@ pub(crate) struct LaterFlags {
     /// Address of a profiling server; there is none, /debug/queues on the metrics port shows what is being done
     #[arg(long, default_value = "", hide_default_value = true)]
     enable_pprof_address: String,
+}
+
+impl Flags {
+    /// Whether this controller is to be run.
+    pub(crate) fn runs(&self, controller: &str) -> bool {
+        self.controllers.is_empty() || self.controllers.iter().any(|name| name == controller)
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -83,7 +83,9 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let manners = Manners { fence: Some(leadership.clone()), ..manners };
     let client = connect::client(&config, &manners)?;
     let mut options = options(&flags, &config);
-    options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
+    if flags.runs("analysis") {
+        options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
+    }
     // The same manners towards a primary cluster of Istio: its own rate, the same fence.
     options.connect = Arc::new(move |config| {
         let client = connect::client(&config, &manners).map_err(|error| error.to_string());
@@ -132,7 +134,7 @@ fn start_log(flags: &Flags, clock: Clock) -> Result<Verbosity, StartError> {
 }
 
 fn check(flags: &Flags) -> Result<(), StartError> {
-    if let Some(unknown) = flags.controllers.iter().find(|name| *name != "analysis") {
+    if let Some(unknown) = flags.controllers.iter().find(|name| !matches!(name.as_str(), "analysis" | "experiment")) {
         return Err(StartError::Controller(unknown.clone()));
     }
     let timing = timing(flags);
@@ -173,7 +175,8 @@ fn options(flags: &Flags, config: &Config) -> Options {
         resync: if flags.rollout_resync == 0 { NEVER } else { Duration::from_secs(flags.rollout_resync) },
         // The default is a wish; another version is an order.
         istio_api_version: Some(flags.istio_api_version.clone()).filter(|version| version != "v1alpha3"),
-        only_analysis: !flags.controllers.is_empty(),
+        experiments: flags.runs("experiment").then_some(flags.experiment_threads),
+        without_rollouts: !flags.controllers.is_empty(),
         ..Options::default()
     }
 }

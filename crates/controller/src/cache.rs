@@ -124,7 +124,7 @@ impl Cache {
                 Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) },
                 Index { name: ORPHANS, of: |set: &ReplicaSet| orphaned_in(&set.metadata) },
             ]),
-            services: Store::new(&[]),
+            services: Store::new(&[Index { name: BY_OWNER, of: |service: &Service| owner_uid(&service.metadata) }]),
             analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }])
                 .keeping(keep_what_is_needed),
             experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }]),

@@ -24,6 +24,7 @@ use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
 use crate::execute::{Executor, RouteFailures};
+use crate::experiments::{self, Experiments};
 use crate::insight::Insight;
 use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
@@ -58,8 +59,10 @@ pub struct Options {
     pub lacks_analysis: bool,
     /// How AnalysisRuns are run; not at all when absent.
     pub analysis: Option<Analysis>,
-    /// Only AnalysisRuns are worked on.
-    pub only_analysis: bool,
+    /// How many Experiments are worked on at once; none are when absent.
+    pub experiments: Option<usize>,
+    /// Only AnalysisRuns and Experiments are worked on, where they are at all, and no Rollouts.
+    pub without_rollouts: bool,
     /// Who is told from what every plan is made; nobody in real life.
     pub witness: Option<Witness>,
 }
@@ -76,7 +79,8 @@ impl Default for Options {
             drives: BTreeSet::from([Router::Istio]),
             lacks_analysis: true,
             analysis: None,
-            only_analysis: false,
+            experiments: None,
+            without_rollouts: false,
             witness: None,
         }
     }
@@ -92,6 +96,7 @@ pub(crate) struct Shared {
     pub rules: Queue<Key>,
     pub workloads: Workloads,
     pub runs: Runs,
+    pub experiments: Experiments,
     pub workload_changed: Arc<dyn Fn(WorkloadChange) + Send + Sync>,
     /// The last refusal of each Rollout.
     refused: Told<String>,
@@ -116,6 +121,13 @@ impl<T: PartialEq + Clone> Told<T> {
 
     pub(crate) fn forget(&self, key: &Key) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+impl Options {
+    /// Whether nothing but AnalysisRuns is needed.
+    fn needs_only_runs(&self) -> bool {
+        self.without_rollouts && self.experiments.is_none()
     }
 }
 
@@ -169,13 +181,15 @@ impl Controller {
         let (events, send_events) =
             Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone(), queue.clone());
         let (runs, calls) = Runs::new();
+        let experiments = Experiments::new();
         let executor = Executor {
             istio: Istio::new(),
             route_failures: RouteFailures::default(),
             client,
             clock,
-            cache: Cache::new(options.only_analysis),
+            cache: Cache::new(options.needs_only_runs()),
             runs: runs.queue.clone(),
+            experiments: options.experiments.map(|_| experiments.queue.clone()),
             events,
             uncertain: Uncertain::default(),
             leadership: leadership.clone(),
@@ -190,6 +204,7 @@ impl Controller {
             rules: Queue::new(Backoff::default()),
             workloads: Workloads::new(),
             runs,
+            experiments,
             workload_changed: Arc::new(move |change| {
                 // The receiver lives as long as the controller does.
                 let _ = changes.send(change);
@@ -224,7 +239,7 @@ impl Controller {
         for task in watches(&shared) {
             background.spawn(task);
         }
-        if !shared.options.only_analysis {
+        if !shared.options.needs_only_runs() {
             background.spawn(istio::follow(Arc::clone(&shared)));
         }
         background.spawn(analysis_runs::watch_jobs(Arc::clone(&shared)));
@@ -258,7 +273,7 @@ impl Controller {
             }
         }
         let mut workers = JoinSet::new();
-        if !shared.options.only_analysis {
+        if !shared.options.without_rollouts {
             for _ in 0..shared.options.workers.max(1) {
                 workers.spawn(work(Arc::clone(&shared)));
             }
@@ -267,6 +282,9 @@ impl Controller {
         }
         for _ in 0..shared.options.analysis.as_ref().map_or(0, |analysis| analysis.workers.max(1)) {
             workers.spawn(analysis_runs::work(Arc::clone(&shared)));
+        }
+        for _ in 0..shared.options.experiments.map_or(0, |workers| workers.max(1)) {
+            workers.spawn(experiments::work(Arc::clone(&shared)));
         }
         info!("Started controller");
         tokio::select! {
@@ -278,6 +296,7 @@ impl Controller {
         shared.services.close();
         shared.rules.close();
         shared.runs.queue.close();
+        shared.experiments.queue.close();
         while workers.join_next().await.is_some() {}
         // Telling is never worth waiting for, not even at the end.
         let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
@@ -391,7 +410,7 @@ fn watches(shared: &Arc<Shared>) -> Vec<Task> {
     let ours = Some(ours.as_str());
     let hashed = Some(labels::POD_TEMPLATE_HASH);
     let runs = one(shared, ours, &cache.analysis_runs, |shared, change| triggers::run_changed(shared, &change));
-    if shared.options.only_analysis {
+    if shared.options.needs_only_runs() {
         return vec![runs];
     }
     let mut tasks: Vec<Task> = vec![
@@ -399,7 +418,7 @@ fn watches(shared: &Arc<Shared>) -> Vec<Task> {
         one(shared, ours, &cache.rollouts, |shared, change| triggers::rollout_changed(shared, &change)),
         one(shared, hashed, &cache.replica_sets, |shared, change| triggers::replica_set_changed(shared, &change)),
         one(shared, None, &cache.services, |shared, change| triggers::service_changed(shared, &change)),
-        one(shared, ours, &cache.experiments, |shared, change| triggers::child_changed(shared, &change)),
+        one(shared, ours, &cache.experiments, |shared, change| triggers::experiment_changed(shared, &change)),
         one(shared, ours, &cache.templates, |shared, change| triggers::template_changed(shared, &change)),
     ];
     if shared.options.namespace.is_none() {

@@ -72,6 +72,16 @@ pub(crate) enum LookError {
     /// A rule of ours was broken; the look is repeated after a pause.
     #[error("Recovered from Panic: {0}")]
     Panicked(String),
+    /// The API server refuses a write, and nothing follows from that but to try again.
+    #[error("{kind} {key}: {problem}")]
+    Refused {
+        /// The kind.
+        kind: &'static str,
+        /// The object.
+        key: Key,
+        /// What the API server said.
+        problem: String,
+    },
     /// Routes could not be written; everything else was done.
     #[error("routes of Rollout {key}: {problem}")]
     Routes {

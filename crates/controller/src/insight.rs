@@ -27,6 +27,7 @@ impl Insight {
         self.0.queue.register("Rollouts", registry);
         self.0.services.register("Services", registry);
         self.0.runs.queue.register("AnalysisRuns", registry);
+        self.0.experiments.queue.register("Experiments", registry);
     }
 
     /// Queues, caches and leadership at this moment.
@@ -36,7 +37,7 @@ impl Insight {
             "isLeading": self.0.executor.leadership.is_held(),
             "notSynced": self.missing(),
             "queues": {"Rollouts": queue(&self.0.queue), "Services": queue(&self.0.services),
-                "AnalysisRuns": queue(&self.0.runs.queue)},
+                "AnalysisRuns": queue(&self.0.runs.queue), "Experiments": queue(&self.0.experiments.queue)},
             "cached": {
                 "rollouts": cache.rollouts.len(), "replicaSets": cache.replica_sets.len(),
                 "services": cache.services.len(), "analysisRuns": cache.analysis_runs.len(),

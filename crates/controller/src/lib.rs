@@ -1,4 +1,4 @@
-//! The controllers of Rollouts and AnalysisRuns: what was seen becomes a plan, a plan becomes writes.
+//! The controllers of Rollouts, Experiments and AnalysisRuns: what was seen becomes a plan, a plan becomes writes.
 //!
 //! ```text
 //!   cache.rs + triggers.rs   what is watched, and which Rollouts a change concerns
@@ -6,6 +6,7 @@
 //!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
 //!   execute/                 the only code that writes
 //!   analysis_runs/           AnalysisRuns: measured, judged, written
+//!   experiments/             Experiments: looked at, decided about elsewhere, written
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
@@ -13,8 +14,8 @@
 //!   witness.rs               who is told from what plans are made, in tests
 //! ```
 //!
-//! This crate must never decide about a Rollout or a run: that is the engine's and `tidegate_analysis`'. It writes nothing that a plan does not say, and
-//! nothing after a write of the same plan has failed.
+//! This crate must never decide about a Rollout, an Experiment or a run: that is the engine's, `tidegate_experiment`'s and
+//! `tidegate_analysis`'. It writes nothing that a plan does not say, and nothing after a write of the same plan has failed.
 
 mod analysis_runs;
 mod cache;
@@ -22,6 +23,7 @@ mod controller;
 mod error;
 mod events;
 mod execute;
+mod experiments;
 mod insight;
 mod istio;
 mod lifecycle;

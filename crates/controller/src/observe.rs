@@ -50,7 +50,7 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
         taken_names: taken_names(shared, uid, namespace, rollout.metadata.name.text()),
         drives: shared.options.drives.clone(),
         lacks_analysis: shared.options.lacks_analysis && shared.options.analysis.is_none(),
-        lacks_experiments: shared.options.lacks_analysis,
+        lacks_experiments: shared.options.lacks_analysis && shared.options.experiments.is_none(),
         rollout: rollout.clone(),
         ..Observed::default()
     };
@@ -149,7 +149,7 @@ fn found(shared: &Shared, rollout: &Rollout) -> Found {
 
 /// Looks for templates and for those they name; one that was looked for is not looked for again, so circles end, and
 /// however long a chain of them is, nothing is called more deeply.
-fn follow(shared: &Shared, namespace: &str, mut named: Vec<AnalysisTemplateRef>, found: &mut Found) {
+pub(crate) fn follow(shared: &Shared, namespace: &str, mut named: Vec<AnalysisTemplateRef>, found: &mut Found) {
     let cache = &shared.executor.cache;
     while let Some(reference) = named.pop() {
         let name = reference.template_name.text();

@@ -25,7 +25,7 @@ use crate::triggers;
 use crate::uncertain::Kind;
 
 /// How long a cache that is being filled is waited for.
-const SYNC_RETRY: Duration = Duration::from_millis(100);
+pub(crate) const SYNC_RETRY: Duration = Duration::from_millis(100);
 
 /// When to look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,8 @@ pub(crate) enum Next {
 pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookError> {
     let executor = &shared.executor;
     for (kind, object) in executor.uncertain.of(key) {
-        in_time("get", kind.name(), &object, read_again(shared, key, kind, &object)).await?;
+        in_time("get", kind.name(), &object, read_object(shared, kind, &object)).await?;
+        executor.uncertain.remove(key, kind, &object);
     }
     let rollout = match executor.cache.rollouts.stored(key) {
         None => {
@@ -155,7 +156,7 @@ fn look_at_what_was_taken(shared: &Shared, key: &Key, rollout: &Rollout, plan: &
 }
 
 /// Reads an object whose state is not known for sure.
-async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) -> Result<(), LookError> {
+pub(crate) async fn read_object(shared: &Shared, kind: Kind, object: &Key) -> Result<(), LookError> {
     let cache = &shared.executor.cache;
     match kind {
         Kind::Rollout => {
@@ -171,7 +172,10 @@ async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) ->
             drop(read_into::<AnalysisRun>(shared, &cache.analysis_runs, kind, object).await?);
             shared.runs.queue.add(object.clone());
         }
-        Kind::Experiment => drop(read_into::<Experiment>(shared, &cache.experiments, kind, object).await?),
+        Kind::Experiment => {
+            let change = read_into::<Experiment>(shared, &cache.experiments, kind, object).await?;
+            triggers::experiment_changed(shared, &change);
+        }
         Kind::VirtualService => {
             shared.executor.istio.read_again(IstioKind::VirtualService, object).await?;
         }
@@ -179,7 +183,6 @@ async fn read_again(shared: &Shared, rollout: &Key, kind: Kind, object: &Key) ->
             shared.executor.istio.read_again(IstioKind::DestinationRule, object).await?;
         }
     }
-    shared.executor.uncertain.remove(rollout, kind, object);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kube::Resource;
 use tidegate_api::ObjectMeta;
 use tidegate_api::analysis::AnalysisRun;
+use tidegate_api::experiment::Experiment;
 use tidegate_api::names::{annotations, condition};
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::{ReplicaSet, Service};
@@ -38,8 +39,12 @@ fn latest<K>(change: &Change<K>) -> Option<&Stored<K>> {
 }
 
 fn add_owner(shared: &Shared, metadata: &ObjectMeta) {
-    if let Some(owner) = controller_of(metadata).filter(|owner| owner.kind == "Rollout") {
-        shared.queue.add(Key::new(metadata.namespace.text(), owner.name.clone()));
+    let Some(owner) = controller_of(metadata) else { return };
+    let key = Key::new(metadata.namespace.text(), owner.name.clone());
+    match owner.kind.as_str() {
+        "Rollout" => shared.queue.add(key),
+        "Experiment" if shared.options.experiments.is_some() => shared.experiments.queue.add(key),
+        _ => {}
     }
 }
 
@@ -115,10 +120,16 @@ pub(crate) fn replica_set_changed(shared: &Shared, change: &Change<ReplicaSet>) 
     }
     let found = metadata(object);
     if let Some(owner) = controller_of(found) {
-        if matches!(change, Change::Deleted(_)) && owner.kind == "Rollout" {
+        if matches!(change, Change::Deleted(_)) {
             // It may only have lost the label that it is watched by: nothing is planned before we know.
-            let rollout = Key::new(found.namespace.text(), owner.name.clone());
-            shared.executor.uncertain.add(&rollout, Kind::ReplicaSet, &Key::of(found));
+            let owned_by = Key::new(found.namespace.text(), owner.name.clone());
+            match owner.kind.as_str() {
+                "Rollout" => shared.executor.uncertain.add(&owned_by, Kind::ReplicaSet, &Key::of(found)),
+                "Experiment" if shared.options.experiments.is_some() => {
+                    shared.experiments.doubt(&owned_by, Kind::ReplicaSet, &Key::of(found));
+                }
+                _ => {}
+            }
         }
         add_owner(shared, found);
         return;
@@ -166,15 +177,30 @@ pub(crate) fn run_stored(shared: &Shared, change: &Change<AnalysisRun>) {
     }
 }
 
-pub(crate) fn child_changed<K: Resource>(shared: &Shared, change: &Change<K>) {
-    if let Some(object) = latest(change) {
-        add_owner(shared, metadata(object));
+/// An Experiment was changed by somebody: it is looked at, and so is its Rollout.
+pub(crate) fn experiment_changed(shared: &Shared, change: &Change<Experiment>) {
+    if let Some(object) = latest(change).filter(|_| shared.options.experiments.is_some()) {
+        shared.experiments.queue.add(Key::of(metadata(object)));
     }
+    experiment_stored(shared, change);
+}
+
+/// An Experiment is stored in another version: its Rollout is looked at.
+pub(crate) fn experiment_stored(shared: &Shared, change: &Change<Experiment>) {
+    let Some(object) = latest(change) else { return };
+    let key = Key::of(metadata(object));
+    match change {
+        Change::Deleted(_) => shared.executor.metrics.forget_experiment(&key),
+        Change::Applied { old: None, .. } => shared.executor.metrics.keep_experiment(&key),
+        _ => {}
+    }
+    add_owner(shared, metadata(object));
 }
 
 pub(crate) fn service_changed(shared: &Shared, change: &Change<Service>) {
     let Some(object) = latest(change) else { return };
     let key = Key::of(metadata(object));
+    add_owner(shared, metadata(object));
     for rollout in shared.executor.cache.rollouts.find(BY_SERVICE, &key.to_string()) {
         shared.queue.add(Key::of(&rollout.metadata));
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kube::core::ObjectMeta;
+use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::Text;
 use tidegate_engine::Observed;
 use tidegate_validate::references::Lookup;
@@ -36,6 +37,15 @@ impl Witness {
     /// Tells this function of every plan: its Rollout, ReplicaSets and Services.
     pub fn new(tell: impl Fn(&[SeenObject<'_>]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
+    }
+
+    /// An Experiment's look: itself, ReplicaSets and Services.
+    pub(crate) fn see_all(&self, experiment: &ObjectMeta, sets: &[ReplicaSet], services: &[Service]) {
+        let sets = sets.iter().map(|set| object("ReplicaSet", &set.metadata));
+        let services = services.iter().map(|service| object("Service", &service.metadata));
+        let all: Vec<SeenObject<'_>> =
+            std::iter::once(object("Experiment", experiment)).chain(sets).chain(services).collect();
+        (self.0)(&all);
     }
 
     pub(crate) fn see(&self, seen: &Observed) {

@@ -3,6 +3,7 @@
 use tidegate_api::names::labels;
 use tidegate_api::view::ReplicaSet;
 
+use crate::experiment::has_pods;
 use crate::mutation::{self, Mutation};
 use crate::pass::Pass;
 use crate::plan::Write;
@@ -33,7 +34,7 @@ impl Pass<'_> {
         let current = self.current_run_names();
         let runs = self.seen.analysis_runs.iter().filter(|run| has_hash(&run.metadata));
         let runs = runs.filter_map(|run| run.metadata.name.clone()).filter(|name| !current.contains(name));
-        let experiments = self.seen.experiments.iter().filter(|experiment| has_hash(&experiment.metadata));
+        let experiments = self.seen.experiments.iter().filter(|found| has_hash(&found.metadata) && !has_pods(found));
         let writes: Vec<Write> = runs
             .map(Write::DeleteAnalysisRun)
             .chain(experiments.filter_map(|found| found.metadata.name.clone()).map(Write::DeleteExperiment))

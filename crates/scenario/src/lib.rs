@@ -17,6 +17,7 @@
 mod commands;
 mod compare;
 mod deviations;
+mod experiments;
 mod metrics;
 mod observer;
 mod play;

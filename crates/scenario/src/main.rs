@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let report = tidegate_scenario::replay(
         &arguments.folder,
-        &BTreeSet::from([Need::Istio, Need::Analysis]),
+        &BTreeSet::from([Need::Istio, Need::Analysis, Need::Experiments]),
         arguments.only.as_deref(),
     )?;
     writeln!(std::io::stdout(), "{report}")?;

@@ -25,7 +25,7 @@ pub(crate) struct Projector<'a> {
     pub namespace: &'a str,
 }
 
-fn or(value: &Value, default: Value) -> Value {
+pub(crate) fn or(value: &Value, default: Value) -> Value {
     if value.is_null() { default } else { value.clone() }
 }
 
@@ -47,7 +47,7 @@ impl Projector<'_> {
         VERSION.replace_all(&out, "$1 <rv>").into_owned()
     }
 
-    fn shown(&self, value: &Value) -> Value {
+    pub(crate) fn shown(&self, value: &Value) -> Value {
         match value {
             Value::String(found) => self.text(found).into(),
             Value::Array(items) => items.iter().map(|item| self.shown(item)).collect(),
@@ -97,7 +97,7 @@ impl Projector<'_> {
         out
     }
 
-    fn conditions(&self, status: &Value) -> Value {
+    pub(crate) fn conditions(&self, status: &Value) -> Value {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let entry = |found: &Value| {
             let shown = json!({"status": found["status"], "reason": or(&found["reason"], "".into()),
@@ -250,6 +250,8 @@ impl Projector<'_> {
             out.insert(part.to_owned(), Value::Object(specs.collect()));
         }
         out.insert("analysisRuns".to_owned(), all("AnalysisRun", &|found| self.analysis_run(found)));
+        out.insert("experiments".to_owned(), all("Experiment", &|found| self.experiment(found)));
+        out.insert("experimentReplicaSets".to_owned(), self.experiment_sets());
         out.insert(
             "deployments".to_owned(),
             all("Deployment", &|found| {

@@ -25,6 +25,9 @@ struct Arguments {
     /// Rollouts that ask for analysis, of services that fail, hang and lie
     #[arg(long, conflicts_with = "routes")]
     analyses: bool,
+    /// Rollouts that ask for Experiments, and Experiments that stand alone
+    #[arg(long, conflicts_with_all = ["routes", "analyses"])]
+    experiments: bool,
     /// Print the event log of every run
     #[arg(long)]
     log: bool,
@@ -34,9 +37,10 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let experiment = match (arguments.routes, arguments.analyses) {
-        (true, _) => safety::experiment_with_routes(),
-        (_, true) => safety::experiment_with_analyses(),
+    let experiment = match (arguments.routes, arguments.analyses, arguments.experiments) {
+        (true, ..) => safety::experiment_with_routes(),
+        (_, true, _) => safety::experiment_with_analyses(),
+        (.., true) => safety::experiment_with_experiments(),
         _ => safety::experiment(),
     };
     let range = arguments.from..arguments.to;

@@ -46,6 +46,11 @@ impl Sequences {
                 }
             }
         }
+        for (_, list) in events.iter_mut().filter(|(about, _)| about.starts_with("Experiment/")) {
+            // Its templates proceed side by side.
+            list.sort_by_key(ToString::to_string);
+            list.dedup();
+        }
         self.last = values.iter().filter_map(|(key, list)| Some((key.clone(), list.last()?.clone()))).collect();
         let of = |kind: &str| -> Value {
             let lists = values.iter().filter(|((found, _), _)| *found == kind);

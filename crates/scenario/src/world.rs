@@ -79,7 +79,8 @@ impl World {
 }
 
 fn start(world: &tidegate_sim::World, name: &str, metrics: &Metrics) -> JoinHandle<()> {
-    let options = Options { analysis: Some(Analysis::over(Arc::new(metrics.clone()))), ..Options::default() };
+    let analysis = Some(Analysis::over(Arc::new(metrics.clone())));
+    let options = Options { analysis, experiments: Some(10), ..Options::default() };
     let (client, clock) = (world.client(name), world.clock());
     tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), std::future::pending()))
 }

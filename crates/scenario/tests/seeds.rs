@@ -47,6 +47,12 @@ fn rollouts_that_ask_for_analysis_pass_no_step_without_a_verdict_whatever_servic
 }
 
 #[test]
+fn every_experiment_ends_and_leaves_nothing_behind_whatever_goes_wrong() {
+    let failed = failures(&safety::experiment_with_experiments(), 0..100);
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
 fn a_quiet_run_ends_there_too_and_one_seed_gives_one_history() {
     let quiet = Experiment { weather: Weather::Fixed(Menu::calm()), ..safety::experiment() };
     let failed = failures(&quiet, 1000..1002);

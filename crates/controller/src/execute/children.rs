@@ -75,10 +75,12 @@ fn is_missing(error: &kube::Error) -> bool {
 }
 
 impl Execution<'_> {
-    /// A run of ours was written: whoever runs it looks at it.
+    /// A run or an Experiment of ours was written: whoever runs it looks at it.
     fn wake<C: Child>(&self, name: &str) {
-        if C::KIND == Kind::AnalysisRun {
-            self.executor.runs.add(self.key_of(name));
+        match C::KIND {
+            Kind::AnalysisRun => self.executor.runs.add(self.key_of(name)),
+            Kind::Experiment => self.executor.experiments.iter().for_each(|queue| queue.add(self.key_of(name))),
+            _ => {}
         }
     }
 

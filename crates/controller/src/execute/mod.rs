@@ -44,6 +44,8 @@ pub(crate) struct Executor {
     pub cache: Cache,
     /// AnalysisRuns to look at: of own writes no watch tells anything new.
     pub runs: Queue<Key>,
+    /// Experiments to look at, likewise; none where nobody runs them.
+    pub experiments: Option<Queue<Key>>,
     pub events: Recorder,
     pub uncertain: Uncertain,
     pub leadership: Leadership,

@@ -34,6 +34,8 @@ pub(crate) struct Metrics {
     pauses: Histograms,
     run_looks: Histograms,
     run_errors: Counters,
+    experiment_looks: Histograms,
+    experiment_errors: Counters,
 }
 
 impl Default for Metrics {
@@ -76,6 +78,17 @@ impl Default for Metrics {
                 "Error occurring during the analysis run",
                 object,
             ),
+            experiment_looks: Histograms::new(
+                "experiment_reconcile",
+                "Experiments reconciliation performance.",
+                object,
+                LOOK_BOUNDS,
+            ),
+            experiment_errors: Counters::new(
+                "experiment_reconcile_error",
+                "Error occurring during the experiment",
+                object,
+            ),
         }
     }
 }
@@ -98,6 +111,8 @@ impl Metrics {
         registry.add(self.pauses.clone());
         registry.add(self.run_looks.clone());
         registry.add(self.run_errors.clone());
+        registry.add(self.experiment_looks.clone());
+        registry.add(self.experiment_errors.clone());
     }
 
     /// An update is over.
@@ -136,6 +151,28 @@ impl Metrics {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.run_looks.forget_after(&object, AFTER_DELETION);
         self.run_errors.forget_after(&object, AFTER_DELETION);
+    }
+
+    pub(crate) fn experiment_looked(&self, key: &Key, took: Duration) {
+        self.experiment_looks.observe(&[&key.namespace, &key.name], took.as_secs_f64());
+    }
+
+    pub(crate) fn experiment_failed(&self, key: &Key) {
+        self.experiment_errors.increment(&[&key.namespace, &key.name]);
+    }
+
+    /// An Experiment is there, perhaps again.
+    pub(crate) fn keep_experiment(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.experiment_looks.keep(&object);
+        self.experiment_errors.keep(&object);
+    }
+
+    /// An Experiment is gone.
+    pub(crate) fn forget_experiment(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.experiment_looks.forget_after(&object, AFTER_DELETION);
+        self.experiment_errors.forget_after(&object, AFTER_DELETION);
     }
 
     pub(crate) fn told(&self, key: &Key, event: &Event) {

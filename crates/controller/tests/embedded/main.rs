@@ -4,6 +4,7 @@
 
 mod analysis;
 mod by_hand;
+mod experiments;
 mod garbage;
 mod istio;
 mod leading;

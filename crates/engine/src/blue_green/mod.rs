@@ -35,6 +35,8 @@ impl<'a> Pass<'a> {
         self.clean_up_history();
         self.pause_before_promotion(strategy);
         self.switch_active_service(strategy);
+        // Only a canary that this Rollout was before can have left any.
+        self.terminate_experiments(None);
         self.run_blue_green_analyses(strategy);
         self.sync_role_metadata();
         self.finish_blue_green(strategy);

@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
-use tidegate_api::wire::Text;
+use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::{Desired, Edit, Hashes, edit_destination_rule, stages};
 
 use super::traffic::{Recorded, Wanted};
@@ -22,6 +22,8 @@ struct Relabelling {
     moves_stable: bool,
     /// Whether pods behind the canary change.
     moves_canary: bool,
+    /// Whether an experiment gets a subset.
+    adds: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -62,7 +64,7 @@ impl<'a> Pass<'a> {
         // Weight leaves a subset before it names other pods, and comes to it after. Stable pods that change are complete.
         let routes_first = relabelling.moves_canary && !relabelling.moves_stable && is_lowered;
         let (first, second) = if routes_first { (routes, subsets) } else { (subsets, routes) };
-        let moves = relabelling.moves_stable || relabelling.moves_canary;
+        let moves = relabelling.moves_stable || relabelling.moves_canary || relabelling.adds;
         if first.is_some() && second.is_some() && moves && self.gives_proxies_time() {
             // The second relies on the first, so proxies see the first before it is made.
             first.into_iter().for_each(|write| self.act(write));
@@ -141,21 +143,25 @@ impl<'a> Pass<'a> {
         stable_hash: &str,
         additional: &[WeightDestination],
     ) -> Relabelling {
-        let nothing = Relabelling { write: None, moves_stable: false, moves_canary: false };
+        let nothing = Relabelling { write: None, moves_stable: false, moves_canary: false, adds: false };
         let Some((rule, object)) = objects.rule else { return nothing };
         let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
         let (named_canary, named_stable) = (objects.subset_hash(canary), objects.subset_hash(stable));
         let serves = |hash: &str| self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0);
+        let is_stable_there = named_stable == Some(stable_hash) || serves(stable_hash) || self.replicas() == 0;
         let may_move = named_canary == Some(canary_hash) || serves(canary_hash);
         if !may_move && !self.is_aborted() {
             let set = self.sets.new.map_or("", SetFacts::name).to_owned();
             self.wait(Waiting::SubsetPods { subset: canary.to_owned(), set });
         }
+        let lingering = self.lingering_destinations(additional).into_iter();
+        let lingering = lingering.filter(|found| objects.subset_hash(found.service_name.text()).is_some());
+        let adds = additional.iter().any(|found| objects.subset_hash(found.service_name.text()).is_none());
         let subsets = Subsets {
             canary: may_move.then(|| canary_hash.to_owned()),
-            // Its pods were counted before: they can carry what stable will get.
-            stable: Some(stable_hash.to_owned()).filter(|hash| !hash.is_empty()),
-            additional: additional.to_vec(),
+            // Its pods were counted before, where stable is to get anything; a set without any is not named all the same.
+            stable: Some(stable_hash.to_owned()).filter(|hash| !hash.is_empty() && is_stable_there),
+            additional: additional.iter().cloned().chain(lingering).collect(),
             repairs: false,
         };
         let hashes: Hashes = routing::hashes(self.rollout, &subsets);
@@ -166,6 +172,7 @@ impl<'a> Pass<'a> {
         Relabelling {
             moves_stable: is_moved(named_stable, &subsets.stable),
             moves_canary: is_moved(named_canary, &subsets.canary),
+            adds,
             write: is_changed.then_some(subsets),
         }
     }
@@ -252,7 +259,11 @@ impl<'a> Pass<'a> {
             };
             weights.map(|weights| (hash(&weights.canary), hash(&weights.stable)))
         };
+        let additional = |weights: Option<&tidegate_api::rollout::TrafficWeights>| {
+            weights.map(|weights| weights.additional.items().to_vec()).unwrap_or_default()
+        };
         stored.is_some()
+            && additional(stored) == additional(self.weights.as_ref())
             && plain_weights(stored) == plain_weights(self.weights.as_ref())
             && hashes(stored) == hashes(self.weights.as_ref())
     }

@@ -3,21 +3,30 @@
 use serde_json::Value;
 use tidegate_api::ObjectMeta;
 use tidegate_api::experiment::{Experiment, ExperimentAnalysis, ExperimentSpec, ExperimentTemplate};
-use tidegate_api::names::{annotations, labels};
+use tidegate_api::names::{analysis_phase, annotations, labels};
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{
     RolloutExperimentAnalysis, RolloutExperimentStep, RolloutExperimentTemplate, TemplateService,
 };
 use tidegate_api::wire::{Items, Text};
+use tidegate_validate::experiment::check;
 
 use crate::analysis::resolve_arguments;
 use crate::new_set::owner_reference;
 use crate::pass::Pass;
 use crate::template::object_at;
 
+/// The Experiment of a step.
+pub(super) enum Built {
+    /// It is to be made.
+    New(Box<Experiment>),
+    /// It is there: the status that should tell of it was lost.
+    Found(String),
+}
+
 impl Pass<'_> {
     /// The Experiment, or none when the step cannot be carried out.
-    pub(super) fn build_experiment(&mut self, index: usize, step: &RolloutExperimentStep) -> Option<Experiment> {
+    pub(super) fn build_experiment(&mut self, index: usize, step: &RolloutExperimentStep) -> Option<Built> {
         match self.try_build(index, step) {
             Ok(experiment) => Some(experiment),
             Err(problem) => {
@@ -27,7 +36,7 @@ impl Pass<'_> {
         }
     }
 
-    fn try_build(&self, index: usize, step: &RolloutExperimentStep) -> Result<Experiment, String> {
+    fn try_build(&self, index: usize, step: &RolloutExperimentStep) -> Result<Built, String> {
         let hash = self.sets.new_hash();
         let revision = self.revision;
         let templates: Result<Vec<_>, String> =
@@ -37,9 +46,10 @@ impl Pass<'_> {
         let mut own = self.rollout.metadata.labels.clone().unwrap_or_default();
         own.insert(labels::POD_TEMPLATE_HASH.to_owned(), hash.to_owned());
         own.extend(self.instance_label());
-        Ok(Experiment {
+        let base = format!("{}-{hash}-{revision}-{index}", self.name());
+        let mut made = Experiment {
             metadata: ObjectMeta {
-                name: Some(self.free_experiment_name(&format!("{}-{hash}-{revision}-{index}", self.name()))),
+                name: Some(base.clone()),
                 namespace: self.rollout.metadata.namespace.clone(),
                 labels: Some(own),
                 annotations: Some([(annotations::REVISION.to_owned(), revision.to_string())].into()),
@@ -57,7 +67,34 @@ impl Pass<'_> {
                 ..ExperimentSpec::default()
             },
             ..Experiment::default()
-        })
+        };
+        // One that nobody could run would be waited for without end.
+        if let Some(problem) = check(&made).into_iter().next() {
+            return Err(format!("spec.strategy.canary.steps[{index}].experiment: Invalid value: {problem}"));
+        }
+        if let Some(found) = self.same_experiment(&base, &made) {
+            return Ok(Built::Found(found));
+        }
+        made.metadata.name = Some(self.free_experiment_name(&base));
+        Ok(Built::New(Box::new(made)))
+    }
+
+    /// An Experiment of ours that is being run and says the same.
+    fn same_experiment(&self, base: &str, wanted: &Experiment) -> Option<String> {
+        let is_numbered = |name: &str| {
+            let rest = name.strip_prefix(base);
+            rest.is_some_and(|rest| {
+                let number = rest.strip_prefix('-').unwrap_or("0");
+                (rest.is_empty() || rest.starts_with('-')) && number.bytes().all(|digit| digit.is_ascii_digit())
+            })
+        };
+        let same = self.seen.experiments.iter().find(|found| {
+            is_numbered(found.metadata.name.text())
+                && found.metadata.deletion_timestamp.is_none()
+                && !analysis_phase::is_completed(super::phase(found))
+                && found.spec == wanted.spec
+        });
+        same.and_then(|found| found.metadata.name.clone())
     }
 
     fn free_experiment_name(&self, base: &str) -> String {

@@ -4,11 +4,13 @@ mod create;
 
 use tidegate_api::experiment::Experiment;
 use tidegate_api::names::{analysis_phase, pause_reason};
-use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
+use tidegate_api::rollout::{CanaryStrategy, RolloutExperimentStep, WeightDestination};
 use tidegate_api::wire::{Items, Text};
 
+use self::create::Built;
 use crate::analysis::Finished;
 use crate::pass::Pass;
+use crate::pause;
 use crate::plan::{Event, Write};
 use crate::steps::{self, StepKind};
 use crate::waiting::Waiting;
@@ -19,6 +21,25 @@ fn name(experiment: &Experiment) -> &str {
 
 fn phase(experiment: &Experiment) -> &str {
     experiment.status.as_ref().map_or("", |status| status.phase.text())
+}
+
+/// Whether it has pods, or a Service that routes may name: until they are gone it is not deleted, because they would go
+/// with it at once.
+pub(crate) fn has_pods(experiment: &Experiment) -> bool {
+    let statuses = experiment.status.as_ref().map_or(&[][..], |status| status.template_statuses.items());
+    statuses.iter().any(|status| status.replicas.unwrap_or(0) > 0 || !status.service_name.text().is_empty())
+}
+
+/// What a failed Experiment says for itself, and which it is.
+fn cause(experiment: &Experiment) -> String {
+    let status = experiment.status.as_ref();
+    let message = status.map_or("", |status| status.message.text());
+    let runs = status.map_or(&[][..], |status| status.analysis_runs.items());
+    let run = runs.iter().find(|run| matches!(run.phase.text(), analysis_phase::FAILED | analysis_phase::ERROR));
+    let run = run.map(|run| run.analysis_run.text()).filter(|run| !run.is_empty());
+    let run = run.map(|run| format!(", run {run}")).unwrap_or_default();
+    let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+    format!("Experiment analysis phase is error/failed{message} (experiment {}{run})", name(experiment))
 }
 
 impl<'a> Pass<'a> {
@@ -38,7 +59,8 @@ impl<'a> Pass<'a> {
             return;
         }
         let current = self.current_experiment();
-        if self.is_inconclusive() {
+        // After an undecided Experiment a person has the word; going on from there makes a new one.
+        if self.is_inconclusive() || pause::stored(self.old, pause_reason::INCONCLUSIVE_EXPERIMENT).is_some() {
             self.experiment = current.map(|found| name(found).to_owned());
             return;
         }
@@ -51,11 +73,8 @@ impl<'a> Pass<'a> {
             (Some((index, experiment)), None) => {
                 if self.sets.stable.is_none() {
                     self.wait(Waiting::StableSet);
-                } else if let Some(made) = self.build_experiment(index, experiment) {
-                    let name = name(&made).to_owned();
-                    let event = Event::normal("ExperimentCreated", format!("Created Experiment '{name}'"));
-                    self.act_and_tell(Write::CreateExperiment(Box::new(made)), vec![event]);
-                    self.experiment = Some(name);
+                } else {
+                    self.begin_experiment(index, experiment);
                 }
             }
             (Some(_), Some(current)) => self.apply_experiment_verdict(current),
@@ -65,20 +84,30 @@ impl<'a> Pass<'a> {
         self.limit_experiments();
     }
 
+    fn begin_experiment(&mut self, index: usize, step: &RolloutExperimentStep) {
+        match self.build_experiment(index, step) {
+            Some(Built::New(made)) => {
+                let name = name(&made).to_owned();
+                let event = Event::normal("ExperimentCreated", format!("Created Experiment '{name}'"));
+                self.act_and_tell(Write::CreateExperiment(made), vec![event]);
+                self.experiment = Some(name);
+            }
+            Some(Built::Found(name)) => self.experiment = Some(name),
+            None => {}
+        }
+    }
+
     fn apply_experiment_verdict(&mut self, current: &Experiment) {
         match phase(current) {
             analysis_phase::SUCCESSFUL => {}
             analysis_phase::INCONCLUSIVE => self.pause.add(pause_reason::INCONCLUSIVE_EXPERIMENT),
-            analysis_phase::FAILED | analysis_phase::ERROR => {
-                let message = current.status.as_ref().map_or("", |status| status.message.text());
-                let detail = if message.is_empty() { String::new() } else { format!(": {message}") };
-                self.pause.add_abort(format!("Experiment analysis phase is error/failed{detail}"));
-            }
+            analysis_phase::FAILED | analysis_phase::ERROR => self.pause.add_abort(cause(current)),
             _ => self.experiment = Some(name(current).to_owned()),
         }
     }
 
-    fn terminate_experiments(&mut self, except: Option<String>) {
+    /// Ends those that nobody waits for.
+    pub(crate) fn terminate_experiments(&mut self, except: Option<String>) {
         let unfinished = self
             .seen
             .experiments
@@ -98,7 +127,8 @@ impl<'a> Pass<'a> {
             .seen
             .experiments
             .iter()
-            .filter(|found| Some(name(found)) != current.as_deref() && Some(name(found)) != successful);
+            .filter(|found| Some(name(found)) != current.as_deref() && Some(name(found)) != successful)
+            .filter(|found| !has_pods(found));
         let others: Vec<Finished<'_>> =
             others.map(|found| Finished { metadata: &found.metadata, phase: phase(found) }).collect();
         for name in self.superfluous(others) {
@@ -107,7 +137,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Destinations of a running Experiment that asked for traffic. One without a Service gets none: an empty host
-    /// must never reach a route.
+    /// must never reach a route. Nor does one without pods.
     pub(crate) fn experiment_destinations(&self, canary: &'a CanaryStrategy) -> Vec<WeightDestination> {
         let Some((_, step)) = steps::current(canary, self.old.current_step_index) else { return Vec::new() };
         let StepKind::Experiment(step) = steps::kind(step) else { return Vec::new() };
@@ -118,7 +148,8 @@ impl<'a> Pass<'a> {
         let destination = |status: &tidegate_api::experiment::TemplateStatus| {
             let template = step.templates.items().iter().find(|template| template.name == status.name)?;
             let weight = template.weight?;
-            (!status.service_name.text().is_empty()).then(|| WeightDestination {
+            let is_there = !status.service_name.text().is_empty() && status.available_replicas.unwrap_or(0) > 0;
+            is_there.then(|| WeightDestination {
                 weight: Some(weight),
                 service_name: status.service_name.clone(),
                 pod_template_hash: status.pod_template_hash.clone(),
@@ -126,5 +157,23 @@ impl<'a> Pass<'a> {
             })
         };
         statuses.iter().filter_map(destination).collect()
+    }
+
+    /// Destinations whose subset stays although nothing is sent there any more: as long as its pods are there, a proxy
+    /// that is behind finds them.
+    pub(crate) fn lingering_destinations(&self, running: &[WeightDestination]) -> Vec<WeightDestination> {
+        let statuses = self.seen.experiments.iter().filter_map(|found| found.status.as_ref());
+        let statuses = statuses.flat_map(|status| status.template_statuses.items());
+        let left = statuses.filter(|status| {
+            !status.service_name.text().is_empty()
+                && running.iter().all(|destination| destination.service_name != status.service_name)
+        });
+        left.map(|status| WeightDestination {
+            weight: Some(0),
+            service_name: status.service_name.clone(),
+            pod_template_hash: status.pod_template_hash.clone(),
+            ..WeightDestination::default()
+        })
+        .collect()
     }
 }

@@ -30,7 +30,7 @@ const DRAIN_SECONDS: i32 = 3;
 const MOST_APART: SignedDuration = SignedDuration::from_secs(60);
 
 /// How long pods of this Rollout stay at least after their traffic was taken away; none without a objects.
-pub(crate) fn drain_seconds(rollout: &Rollout) -> Option<i32> {
+pub fn drain_seconds(rollout: &Rollout) -> Option<i32> {
     istio(rollout)?;
     let asked = propagation(rollout).ok().and_then(|delay| i32::try_from(delay.as_secs()).ok()).unwrap_or(0);
     // The second in which it begins may be nearly over.

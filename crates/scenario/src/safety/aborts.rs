@@ -5,6 +5,7 @@ use tidegate_sim::Invariant;
 use tidegate_sim::journal::{Change, Mirror};
 
 use super::objects::{ROLLOUTS, owner, text};
+use super::tries::EXPERIMENTS;
 use super::{SUBJECT, wall};
 
 /// An update is aborted by a person, by its deadline or by an analysis, and an abort holds until a person or a new revision ends it.
@@ -44,14 +45,15 @@ impl Invariant for Aborts {
     }
 }
 
-/// Whether an analysis of this very version has ended badly.
+/// Whether an analysis or an experiment of this very version has ended badly.
 fn has_bad_run(rollout: &Value, mirror: &Mirror) -> bool {
     let (name, current) = (text(&rollout["metadata"]["name"]), &rollout["status"]["currentPodHash"]);
-    mirror.of("analysisruns.argoproj.io").any(|run| {
-        let is_bad = run["status"]["phase"] == "Failed" || run["status"]["phase"] == "Error";
-        let is_of_it = run["metadata"]["labels"]["rollouts-pod-template-hash"] == *current;
-        is_bad && is_of_it && owner(run) == Some(("Rollout", name))
-    })
+    let is_bad = |found: &Value| {
+        let is_bad = found["status"]["phase"] == "Failed" || found["status"]["phase"] == "Error";
+        let is_of_it = found["metadata"]["labels"]["rollouts-pod-template-hash"] == *current;
+        is_bad && is_of_it && owner(found) == Some(("Rollout", name))
+    };
+    mirror.of("analysisruns.argoproj.io").chain(mirror.of(EXPERIMENTS)).any(|found| is_bad(found))
 }
 
 const TOO_LATE: &str = "ProgressDeadlineExceeded";

@@ -2,6 +2,9 @@
 
 mod checks;
 mod routes;
+mod tries;
+
+pub(super) use tries::{TEMPLATES, alone};
 
 use serde_json::{Value, json};
 use tidegate_sim::Random;
@@ -29,6 +32,8 @@ pub(super) enum Kind {
     Judged,
     /// Blue-green with analyses before and after the switch.
     Weighed,
+    /// A canary with Experiments in its steps.
+    Tried,
     /// A canary behind VirtualServices that tell it by Service.
     Hosts,
     /// A canary behind VirtualServices that tell it by subset.
@@ -61,8 +66,11 @@ pub(super) struct Member {
 /// The pod template of a version; a bad one never gets ready.
 pub(super) fn template(image: &str, app: &str, is_bad: bool) -> Value {
     let annotations = if is_bad { json!({"node-agent.tidegate.dev/unschedulable": "true"}) } else { json!({}) };
-    json!({"metadata": {"labels": {"app": app}, "annotations": annotations},
-        "spec": {"containers": [{"name": "main", "image": image}]}})
+    let mut container = json!({"name": "main", "image": image});
+    if TRIED.contains(&app) {
+        container = with(container, json!({"ports": [{"containerPort": 80}]}));
+    }
+    json!({"metadata": {"labels": {"app": app}, "annotations": annotations}, "spec": {"containers": [container]}})
 }
 
 /// One or two Rollouts.
@@ -103,6 +111,29 @@ pub(super) fn draw_analysed(random: &mut Random) -> Vec<Member> {
     cast
 }
 
+/// Names of Rollouts that ask for Experiments: their pods have a port.
+const TRIED: [&str; 2] = ["tried", "again"];
+
+/// One or two Rollouts that ask for Experiments, with routes and without.
+pub(super) fn draw_tried(random: &mut Random) -> Vec<Member> {
+    let mut cast = Vec::new();
+    for name in TRIED {
+        if cast.is_empty() || random.per_mille(300) {
+            let kind = match random.below(10) {
+                0..=3 => Kind::Tried,
+                4..=6 => Kind::Hosts,
+                _ => Kind::Subsets,
+            };
+            let mut member = member(name, kind, random);
+            let steps = tries::steps(name, kind != Kind::Tried, random);
+            let canary = member.strategy.get("canary").cloned().unwrap_or_default();
+            member.strategy = json!({"canary": with(canary, json!({"steps": steps}))});
+            cast.push(member);
+        }
+    }
+    cast
+}
+
 fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
     let ending = match random.below(10) {
         0..=5 => Ending::Last,
@@ -110,7 +141,7 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
         _ => Ending::Deleted,
     };
     let strategy = match kind {
-        Kind::Plain | Kind::Borrowed => json!({"canary": bounds(random)}),
+        Kind::Plain | Kind::Borrowed | Kind::Tried => json!({"canary": bounds(random)}),
         Kind::Steps => json!({"canary": with(bounds(random), json!({"steps": steps(random)}))}),
         Kind::Services => {
             let services =
@@ -213,7 +244,7 @@ impl Member {
                 "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}}));
         }
         objects.extend(self.git.iter().cloned());
-        if matches!(self.kind, Kind::Judged | Kind::Weighed) {
+        if matches!(self.kind, Kind::Judged | Kind::Weighed) || TRIED.contains(&name) {
             objects.extend(checks::templates(name));
         }
         let mut spec = with(json!({"replicas": 3, "strategy": self.strategy}), self.more.clone());

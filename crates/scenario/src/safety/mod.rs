@@ -5,6 +5,7 @@
 //!   users.rs  what users do on the way
 //!   floor.rs  keeping.rs  steps.rs  approval.rs  aborts.rs  telling.rs  sets.rs    what must hold at every write
 //!   verdicts.rs  measurements.rs    what must hold at every write where analyses are asked for
+//!   tries.rs  Experiments come to an end
 //!   services.rs  metric services that fail, hang and lie
 //!   ends.rs   what must be true when the faults have stopped and nothing moves any more
 //!   views.rs  no plan from a view older than our own last write
@@ -27,6 +28,7 @@ mod services;
 mod sets;
 mod steps;
 mod telling;
+mod tries;
 mod users;
 mod verdicts;
 mod views;
@@ -57,6 +59,8 @@ const LENGTHS: [(u64, std::ops::Range<u64>); 3] = [(6, 5..12), (3, 12..30), (1, 
 struct Controller {
     /// Whether it runs analyses.
     analyses: bool,
+    /// Whether it runs Experiments.
+    experiments: bool,
 }
 
 impl Subject for Controller {
@@ -69,7 +73,8 @@ impl Subject for Controller {
         let stop = seat.stop.map(move |()| reign.end());
         let (client, witness) = views::watched(seat.client, seat.accuse);
         let analysis = self.analyses.then(|| Analysis::over(Arc::new(services::Services(seat.clock))));
-        let options = Options { witness: Some(witness), analysis, ..Options::default() };
+        let experiments = self.experiments.then_some(10);
+        let options = Options { witness: Some(witness), analysis, experiments, ..Options::default() };
         tidegate_controller::run(client, seat.clock, options, leadership, stop).boxed()
     }
 }
@@ -89,10 +94,18 @@ pub fn experiment_with_analyses() -> Experiment {
     experiment_of(Theme::Analysed)
 }
 
+/// The same with Rollouts that ask for Experiments, and Experiments that stand alone.
+pub fn experiment_with_experiments() -> Experiment {
+    experiment_of(Theme::Tried)
+}
+
 fn experiment_of(theme: Theme) -> Experiment {
     Experiment {
         scenario: Arc::new(Rollouts { theme }),
-        subject: Arc::new(Controller { analyses: theme == Theme::Analysed }),
+        subject: Arc::new(Controller {
+            analyses: matches!(theme, Theme::Analysed | Theme::Tried),
+            experiments: theme == Theme::Tried,
+        }),
         weather: Weather::Drawn,
         without: BTreeSet::new(),
         acts: None,
@@ -114,6 +127,8 @@ enum Theme {
     Routed,
     /// Analyses as well.
     Analysed,
+    /// Experiments as well, with and without routes.
+    Tried,
 }
 
 impl Rollouts {
@@ -123,6 +138,7 @@ impl Rollouts {
             Theme::Plain => cast::draw(&mut random),
             Theme::Routed => cast::draw_routed(&mut random),
             Theme::Analysed => cast::draw_analysed(&mut random),
+            Theme::Tried => cast::draw_tried(&mut random),
         }
     }
 }
@@ -133,6 +149,7 @@ impl Scenario for Rollouts {
             Theme::Plain => "rollouts",
             Theme::Routed => "routes",
             Theme::Analysed => "analyses",
+            Theme::Tried => "experiments",
         }
     }
 
@@ -155,6 +172,7 @@ impl Scenario for Rollouts {
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let mut users = users::Users::new(stage, random, self.cast(stage.seed));
+            users.tries = self.theme == Theme::Tried;
             users.begin().await.map_err(|error| error.to_string())?;
             while stage.world.journal().elapsed() < self.length(stage.seed) {
                 users.act().await.map_err(|error| error.to_string())?;
@@ -171,7 +189,10 @@ impl Scenario for Rollouts {
 
     fn invariants(&self, seed: u64, menu: &Menu) -> Vec<Box<dyn Invariant>> {
         let mut invariants = at_every_write(menu);
-        if self.theme == Theme::Routed {
+        if self.theme == Theme::Tried {
+            invariants.push(Box::new(tries::Tries));
+        }
+        if matches!(self.theme, Theme::Routed | Theme::Tried) {
             invariants.push(Box::new(routes::DeadEnds::new(menu)));
             invariants.push(Box::new(routes::Sums));
             invariants.push(Box::new(routes::Reported::default()));

@@ -14,6 +14,7 @@ use super::objects::{
     HASH_LABEL, History, NAMESPACE, ROLLOUTS, SERVICES, SETS, available, hash, name, owner, selected, sets_of, size,
     text, uid,
 };
+use super::tries::is_of_experiment;
 
 pub(super) const VIRTUAL_SERVICES: &str = "virtualservices.networking.istio.io";
 pub(super) const RULES: &str = "destinationrules.networking.istio.io";
@@ -182,7 +183,8 @@ impl Invariant for DeadEnds {
             VIRTUAL_SERVICES | RULES | SERVICES if is_ours => self.judge_routes(change, mirror, &before),
             SETS if is_ours && size(&change.new) == 0 && change.old.as_ref().is_some_and(|old| size(old) > 0) => {
                 let rollout = owner(&change.new).and_then(|(_, owner)| mirror.get(ROLLOUTS, NAMESPACE, owner));
-                let is_wanted = rollout.is_none_or(|rollout| size(rollout) == 0);
+                let is_tried = matches!(owner(&change.new), Some(("Experiment", _)));
+                let is_wanted = !is_tried && rollout.is_none_or(|rollout| size(rollout) == 0);
                 if is_wanted { Ok(()) } else { self.judge_set(change) }
             }
             _ => Ok(()),
@@ -231,6 +233,10 @@ fn without_weights(object: &Value) -> Value {
     let mut spec = object["spec"].clone();
     for protocol in ["http", "tls", "tcp"] {
         for route in spec[protocol].as_array_mut().into_iter().flatten() {
+            if let Some(entries) = route["route"].as_array_mut() {
+                // Destinations of experiments come and go.
+                entries.retain(|entry| !is_of_experiment(&entry["destination"]));
+            }
             for entry in route["route"].as_array_mut().into_iter().flatten() {
                 let is_foreign = text(&entry["destination"]["host"]) == FOREIGN;
                 if let Some(fields) = entry.as_object_mut().filter(|_| !is_foreign) {

@@ -10,6 +10,7 @@ use tidegate_sim::faults::Menu;
 use tidegate_sim::journal::{Change, Mirror};
 
 use super::objects::{History, ROLLOUTS, SETS, available, hash, owner, sets_of, size, text, uid};
+use super::tries::EXPERIMENTS;
 use super::{SUBJECT, wall};
 
 /// Looks at every change of the step index.
@@ -70,6 +71,8 @@ impl Steps {
                 self.judge_weight(change, weight, mirror)?;
             } else if step.get("analysis").is_some() {
                 judge_analysis(change, from + passed as u64, mirror)?;
+            } else if step.get("experiment").is_some() {
+                judge_experiment(change, from + passed as u64, mirror)?;
             }
         }
         Ok(())
@@ -150,6 +153,21 @@ fn judge_analysis(change: &Change, index: u64, mirror: &Mirror) -> Result<(), St
         return Ok(());
     }
     Err(format!("analysis step {index} of {current} is passed without a verdict"))
+}
+
+/// An Experiment of this very version at this very step was successful.
+fn judge_experiment(change: &Change, index: u64, mirror: &Mirror) -> Result<(), String> {
+    let (new, current) = (&change.new, text(&change.new["status"]["currentPodHash"]));
+    let is_verdict = |found: &Value| {
+        let revision = text(&found["metadata"]["annotations"]["rollout.argoproj.io/revision"]);
+        let base = format!("{}-{current}-{revision}-{index}", text(&new["metadata"]["name"]));
+        let name = text(&found["metadata"]["name"]);
+        (name == base || name.starts_with(&format!("{base}-"))) && found["status"]["phase"] == "Successful"
+    };
+    if mirror.of(EXPERIMENTS).any(|found| is_verdict(found)) {
+        return Ok(());
+    }
+    Err(format!("experiment step {index} of {current} is passed without a verdict"))
 }
 
 /// Whether a status was stored since somebody paused the whole Rollout: then the controller knows.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tidegate_clock::Clock;
 use tidegate_sim::{Random, Stage};
@@ -25,11 +25,13 @@ pub(super) struct Users<'a> {
     cast: Vec<Member>,
     versions: u32,
     acts: usize,
+    /// Whether they make Experiments, too.
+    pub tries: bool,
 }
 
 impl<'a> Users<'a> {
     pub(super) fn new(stage: &'a Stage<'a>, random: Random, cast: Vec<Member>) -> Self {
-        Self { stage, random, cast, versions: 1, acts: 0 }
+        Self { stage, random, cast, versions: 1, acts: 0, tries: false }
     }
 
     fn client(&self) -> &Client {
@@ -63,6 +65,7 @@ impl<'a> Users<'a> {
         let at = usize::try_from(self.random.below(self.cast.len() as u64)).unwrap_or(0);
         let member = self.cast[at].clone();
         let (choice, detail) = (self.random.below(24), self.random.bits());
+        let tries = self.tries && self.random.per_mille(200);
         let syncs = !member.git().is_empty() && self.random.per_mille(200);
         self.acts += 1;
         if !self.stage.plays(self.acts) {
@@ -71,6 +74,9 @@ impl<'a> Users<'a> {
         self.tell(&format!("act {}", self.acts));
         if syncs {
             return self.sync(&member, detail).await;
+        }
+        if tries {
+            return self.try_something(&member).await;
         }
         match choice {
             // Not at first: a bad version that comes before the first one is complete becomes the stable one.
@@ -100,6 +106,27 @@ impl<'a> Users<'a> {
         let patch = Patch::Merge(json!({"spec": object["spec"]}));
         self.api(kind).patch(name, &PatchParams::default(), &patch).await?;
         Ok(())
+    }
+
+    /// Makes an Experiment by hand, or ends or tries again one that is there.
+    async fn try_something(&mut self, member: &Member) -> Result<()> {
+        let all = self.api("Experiment").list(&ListParams::default()).await?.items;
+        let at = usize::try_from(self.random.below(all.len() as u64 + 2)).unwrap_or(0);
+        let Some(name) = all.get(at).and_then(|found| found.metadata.name.clone()) else {
+            self.versions += 1;
+            let object = cast::alone(self.versions, member.name, &mut self.random);
+            self.tell(&format!("makes {}", text(&object["metadata"]["name"])));
+            self.api("Experiment").create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+            return Ok(());
+        };
+        // What a Rollout waits for is not tried again by hand: it has its own way.
+        let retries = name.starts_with("alone-") && self.random.per_mille(400);
+        let patch = if retries { json!({"status": null}) } else { json!({"spec": {"terminate": true}}) };
+        self.tell(&format!("patches {name} with {patch}"));
+        match self.api("Experiment").patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            patched => Ok(drop(patched?)),
+        }
     }
 
     async fn command(&self, words: &[&str]) -> Result<()> {

@@ -250,7 +250,7 @@ async fn a_controller_of_analyses_only_leaves_rollouts_alone() {
     let answers = Answers::new();
     answers.value("errors", 1);
     let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
-    let insight = world.start_as(Options { only_analysis: true, ..options(&answers) }, Leadership::alone());
+    let insight = world.start_as(Options { without_rollouts: true, ..options(&answers) }, Leadership::alone());
     world.create(rollout("shop", inline())).await;
     world.create(super::run("run", json!({"metrics": [metric("errors", json!({}))]}))).await;
     world.pass(30).await;
@@ -261,7 +261,7 @@ async fn a_controller_of_analyses_only_leaves_rollouts_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_experiment_is_still_held() {
+async fn an_experiment_is_held_where_nobody_runs_them() {
     let (world, _) = world().await;
     let steps = json!([{"setWeight": 25}, {"experiment": {"templates": [{"name": "a", "specRef": "stable"}]}}]);
     world.create(rollout("shop", json!({"canary": {"steps": steps}}))).await;

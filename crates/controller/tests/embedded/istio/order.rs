@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::{paused, running_by_host, running_by_subset, two_stops};
-use crate::world::image;
+use super::{
+    by_subset, mesh, paused, rule, running_by_host, running_by_subset, subset_level, two_stops, virtual_service,
+};
+use crate::world::{image, rollout, service};
 
 #[tokio::test(start_paused = true)]
 async fn a_superseded_canary_loses_its_weight_first_and_keeps_its_pods_a_moment_longer() {
@@ -156,4 +158,24 @@ async fn an_abort_moves_traffic_before_it_writes_anything_else() {
     assert!(written[0].contains("/virtualservices/"), "{written:?}");
     assert_eq!(world.weights("shop").await, [[100, 0]]);
     assert_eq!(world.reported().await, (0, 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subset_is_not_sent_to_a_stable_version_that_never_had_a_pod() {
+    // Found by a seed: nothing is to be carried by the stable version, so nobody counted its pods.
+    let world = mesh().await;
+    world.create(service("shop")).await;
+    world.create(virtual_service("shop", by_subset())).await;
+    world.create(rule()).await;
+    let mut strategy = subset_level(two_stops());
+    strategy["canary"]["dynamicStableScale"] = json!(true);
+    let mut shop = rollout("shop", strategy);
+    shop["spec"]["template"]["metadata"]["annotations"] = json!({"node-agent.tidegate.dev/unschedulable": "true"});
+    world.create(shop).await;
+    world.pass(10).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(5).await;
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(10).await;
+    assert_eq!(world.subset("current").await, 0, "it still names every pod there is");
 }
