@@ -1,8 +1,6 @@
 //! Templates and what the engine people know makes of them, recorded in `recorded.json`: the same text, or an error where it
 //! has one. The words of errors are our own.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
-
 use jiff::Timestamp;
 use serde_json::Value as Json;
 use tidegate_expr::Value;
