@@ -14,7 +14,8 @@ type Checked = Result<Type, ExprError>;
 /// The type the whole expression gives, or the first thing that does not fit.
 pub(crate) fn check(ast: &Ast, world: World<'_>) -> Result<(), ExprError> {
     let result = world.result.map(Value::static_type);
-    let mut checker = Checker { ast, result, is_loose: world.variables.is_some(), locals: Vec::new(), items: Vec::new() };
+    let mut checker =
+        Checker { ast, result, is_loose: world.variables.is_some(), locals: Vec::new(), items: Vec::new() };
     checker.visit(ast.root).map(drop)
 }
 

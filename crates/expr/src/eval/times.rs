@@ -55,7 +55,9 @@ pub(crate) fn function_value(function: Function, given: &[Value], now: Timestamp
         (Function::TimeNow, []) => Ok(Value::Time(layout::utc(now))),
         (Function::TimeParse, [Value::Text(text)]) => {
             let moment = layout::parse(text, "2006-01-02T15:04:05Z07:00", 0);
-            moment.map(Value::Time).ok_or_else(|| ExprError::other(format!("{text:?} is no time such as 2026-01-02T03:04:05Z")))
+            moment
+                .map(Value::Time)
+                .ok_or_else(|| ExprError::other(format!("{text:?} is no time such as 2026-01-02T03:04:05Z")))
         }
         (Function::TimeNow, _) => Err(ExprError::other("Now takes nothing")),
         (Function::TimeParse, _) => Err(ExprError::other("Parse takes one text")),
