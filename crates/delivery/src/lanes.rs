@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Configuration, service and recipient.
 pub(crate) type Lane = (String, String, String);
 
+/// One lane may have this part of all the room.
+const SHARES: usize = 4;
+
 /// What waits.
 pub(crate) struct Lanes<T> {
     most: usize,
@@ -22,7 +25,9 @@ impl<T> Lanes<T> {
 
     /// Lets something wait; gives it back when too much waits already.
     pub(crate) fn push(&mut self, lane: Lane, item: T) -> Result<(), T> {
-        if self.count >= self.most {
+        // One that hangs must not take the room of all others.
+        let share = self.most.div_ceil(SHARES);
+        if self.count >= self.most || self.waiting.get(&lane).is_some_and(|queue| queue.len() >= share) {
             return Err(item);
         }
         self.count += 1;
@@ -70,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_lane_gives_one_thing_at_a_time_in_order_and_others_go_on() {
-        let mut lanes = Lanes::new(4);
+        let mut lanes = Lanes::new(12);
         for (name, item) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] {
             assert_eq!(lanes.push(lane(name), item), Ok(()));
         }
-        assert_eq!(lanes.push(lane("c"), 5), Err(5), "four wait already");
+        assert_eq!(lanes.push(lane("a"), 5), Err(5), "three of this lane wait already");
         assert_eq!(lanes.next(), Some((lane("a"), 1)));
         assert_eq!(lanes.next(), Some((lane("b"), 3)));
         assert_eq!(lanes.next(), None, "both are busy");
