@@ -2,7 +2,7 @@
 
 mod operators;
 
-use crate::Environment;
+use crate::World;
 use crate::ast::{Ast, Id, Node, Unary};
 use crate::builtins::{self, Gives, predicate_shape};
 use crate::error::ExprError;
@@ -12,15 +12,18 @@ use crate::value::Value;
 type Checked = Result<Type, ExprError>;
 
 /// The type the whole expression gives, or the first thing that does not fit.
-pub(crate) fn check(ast: &Ast, environment: &Environment) -> Result<(), ExprError> {
-    let result = environment.result.as_ref().map(Value::static_type);
-    let mut checker = Checker { ast, result, locals: Vec::new(), items: Vec::new() };
+pub(crate) fn check(ast: &Ast, world: World<'_>) -> Result<(), ExprError> {
+    let result = world.result.map(Value::static_type);
+    let mut checker =
+        Checker { ast, result, is_loose: world.variables.is_some(), locals: Vec::new(), items: Vec::new() };
     checker.visit(ast.root).map(drop)
 }
 
 struct Checker<'a> {
     ast: &'a Ast,
     result: Option<Type>,
+    /// Whether names are only known at run time.
+    is_loose: bool,
     locals: Vec<(String, Type)>,
     /// What `#` is, innermost last.
     items: Vec<Type>,
@@ -60,6 +63,7 @@ impl Checker<'_> {
         }
         match &self.result {
             Some(result) if name == "result" => Ok(result.clone()),
+            _ if self.is_loose => Ok(Type::Any),
             _ => Err(ExprError::types(format!("unknown name {name}"))),
         }
     }

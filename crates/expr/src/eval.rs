@@ -7,7 +7,7 @@ mod numbers;
 mod operators;
 mod predicates;
 mod texts;
-mod times;
+pub(crate) mod times;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use regex::{Regex, RegexBuilder};
 use crate::ast::{Ast, Binary, Id, Node, Unary};
 use crate::error::ExprError;
 use crate::value::Value;
-use crate::{Environment, MAX_DEPTH, MAX_MEMORY, MAX_STEPS};
+use crate::{MAX_DEPTH, MAX_MEMORY, MAX_STEPS, World};
 
 /// What a new regular expression costs: it may take milliseconds to build.
 const REGEX_STEPS: usize = 20_000;
@@ -41,11 +41,11 @@ fn fail<T>(text: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Error(ExprError::other(text)))
 }
 
-/// Evaluates a tree that has been checked against the same environment.
-pub(crate) fn run(ast: &Ast, environment: &Environment) -> Result<Value, ExprError> {
+/// Evaluates a tree that has been checked against the same world.
+pub(crate) fn run(ast: &Ast, world: World<'_>) -> Result<Value, ExprError> {
     let mut machine = Machine {
         ast,
-        environment,
+        world,
         locals: Vec::new(),
         scopes: Vec::new(),
         steps: MAX_STEPS,
@@ -78,7 +78,7 @@ struct Scope {
 
 struct Machine<'a> {
     ast: &'a Ast,
-    environment: &'a Environment,
+    world: World<'a>,
     locals: Vec<(&'a str, Value)>,
     scopes: Vec<Scope>,
     steps: usize,
@@ -165,7 +165,10 @@ impl<'a> Machine<'a> {
         if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
             return Ok(value.clone());
         }
-        Ok(self.environment.result.clone().unwrap_or(Value::Nil))
+        if let Some(variables) = self.world.variables {
+            return Ok(variables.get(name).cloned().unwrap_or(Value::Nil));
+        }
+        Ok(self.world.result.cloned().unwrap_or(Value::Nil))
     }
 
     fn pointer(&self, name: &str) -> Evaluated {

@@ -88,6 +88,7 @@ fn write_plain(value: &Value, out: &mut String) {
         }
         Value::Time(moment) => out.push_str(&layout::default_text(*moment)),
         Value::Duration(nanoseconds) => out.push_str(&duration(*nanoseconds)),
+        Value::Function(_) => out.push_str("<func>"),
     }
 }
 
@@ -129,7 +130,7 @@ fn write_json(value: &Value, depth: usize, out: &mut String) -> Option<()> {
             }
             end(depth, '}', out);
         }
-        Value::Pairs(_) => return None,
+        Value::Pairs(_) | Value::Function(_) => return None,
     }
     Some(())
 }

@@ -19,12 +19,16 @@ mod go_text;
 mod layout;
 mod lexer;
 mod parser;
+mod times;
 mod types;
 mod value;
 
 pub use conditions::{ConditionError, Conditions, NO_DATA, Outcome};
 pub use error::ExprError;
-pub use value::{List, Moment, Value};
+pub use times::{call, format_duration, format_time, method, parse_duration, parse_time};
+pub use value::{Function, List, Moment, Value};
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -51,6 +55,15 @@ pub struct Environment {
     pub now: Timestamp,
 }
 
+/// What a tree is checked against and evaluated with.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'a> {
+    pub(crate) result: Option<&'a Value>,
+    /// Variables by name. With these, types are only known at run time and a name that is not among them is nil.
+    pub(crate) variables: Option<&'a BTreeMap<String, Value>>,
+    pub(crate) now: Timestamp,
+}
+
 /// An expression that has been read.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -65,8 +78,17 @@ impl Program {
 
     /// Checks the types against the environment and evaluates.
     pub fn run(&self, environment: &Environment) -> Result<Value, ExprError> {
-        check::check(&self.ast, environment)?;
-        eval::run(&self.ast, environment)
+        let world = World { result: environment.result.as_ref(), variables: None, now: environment.now };
+        check::check(&self.ast, world)?;
+        eval::run(&self.ast, world)
+    }
+
+    /// Evaluates with variables instead of a measured value, as conditions of notifications are: nothing is known of
+    /// their types before, and a name that nobody set is nil.
+    pub fn run_with(&self, variables: &BTreeMap<String, Value>, now: Timestamp) -> Result<Value, ExprError> {
+        let world = World { result: None, variables: Some(variables), now };
+        check::check(&self.ast, world)?;
+        eval::run(&self.ast, world)
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) enum Type {
     Pairs,
     Time,
     Duration,
+    Function,
 }
 
 impl Type {
@@ -71,6 +72,7 @@ impl fmt::Display for Type {
             Self::Pairs => "map[interface {}]interface {}",
             Self::Time => "time.Time",
             Self::Duration => "time.Duration",
+            Self::Function => "func",
         })
     }
 }

@@ -25,6 +25,15 @@ pub struct Moment {
     pub offset: i32,
 }
 
+/// A function that is a value: what the variable `time` holds in triggers and templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// `time.Now()`.
+    TimeNow,
+    /// `time.Parse("2026-01-01T00:00:00Z")`.
+    TimeParse,
+}
+
 /// A value. Clones are cheap.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -50,6 +59,8 @@ pub enum Value {
     Time(Moment),
     /// Nanoseconds.
     Duration(i64),
+    /// A function.
+    Function(Function),
 }
 
 impl Value {
@@ -113,6 +124,7 @@ impl Value {
             Self::Pairs(_) => Type::Pairs,
             Self::Time(_) => Type::Time,
             Self::Duration(_) => Type::Duration,
+            Self::Function(_) => Type::Function,
         }
     }
 

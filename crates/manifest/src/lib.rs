@@ -30,6 +30,6 @@ mod words;
 pub use document::Document;
 pub use error::{ManifestError, ManifestErrors, Problem};
 pub use object::Object;
-pub use parse::DuplicateKeys;
+pub use parse::{DuplicateKeys, read_value};
 pub use shapes::missing_required;
 pub use source::Source;

@@ -82,6 +82,14 @@ pub(crate) fn parse(text: &str, first_line: usize, allowance: &mut Allowance) ->
     parse_yaml(text, first_line, allowance)
 }
 
+/// Reads one YAML or JSON text that is no object of Kubernetes, such as an entry of a ConfigMap, under the same limits.
+pub fn read_value(text: &str) -> Result<Value, String> {
+    parse(text, 1, &mut Allowance::new(DuplicateKeys::Refuse)).map_err(|finding| {
+        let place = if finding.field.is_empty() { String::new() } else { format!("{}: ", finding.field) };
+        format!("{place}{}", finding.problem)
+    })
+}
+
 fn looks_like_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }

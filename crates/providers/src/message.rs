@@ -18,15 +18,30 @@ pub enum Method {
     Post,
     /// PUT.
     Put,
+    /// PATCH.
+    Patch,
+    /// DELETE.
+    Delete,
+    /// HEAD.
+    Head,
+    /// OPTIONS.
+    Options,
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Head, Self::Options];
+
     /// In capitals.
     pub fn text(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
             Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
         }
     }
 
@@ -36,6 +51,10 @@ impl Method {
             Self::Get => "Get",
             Self::Post => "Post",
             Self::Put => "Put",
+            Self::Patch => "Patch",
+            Self::Delete => "Delete",
+            Self::Head => "Head",
+            Self::Options => "Options",
         }
     }
 }

@@ -12,7 +12,7 @@ impl Machine<'_> {
             return self.predicate_call(name, arguments);
         }
         let given = arguments.iter().map(|argument| self.visit(*argument)).collect::<Result<Vec<_>, _>>()?;
-        let Some(function) = builtins::plain(name, self.environment.result.is_some()) else {
+        let Some(function) = builtins::plain(name, self.world.result.is_some()) else {
             return fail(format!("unknown name {name}"));
         };
         for (index, value) in given.iter().enumerate() {
@@ -83,5 +83,6 @@ fn type_word(value: &Value) -> &'static str {
         Value::Map(_) | Value::Pairs(_) => "map",
         Value::Time(_) => "time.Time",
         Value::Duration(_) => "time.Duration",
+        Value::Function(_) => "func",
     }
 }

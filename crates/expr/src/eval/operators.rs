@@ -132,6 +132,6 @@ impl Machine<'_> {
     }
 
     pub(super) fn now(&self) -> Value {
-        Value::Time(layout::utc(self.environment.now))
+        Value::Time(layout::utc(self.world.now))
     }
 }

@@ -5,8 +5,10 @@ use super::{Evaluated, Machine, fail};
 use crate::ast::Id;
 use crate::builtins;
 use crate::layout::{self, civil};
-use crate::value::{Moment, Value};
+use crate::value::{Function, Moment, Value};
 use crate::{ExprError, go_text};
+
+use jiff::Timestamp;
 
 impl Machine<'_> {
     pub(super) fn time_function(&mut self, name: &str, given: &[Value]) -> Evaluated {
@@ -38,18 +40,41 @@ impl Machine<'_> {
     pub(super) fn method(&mut self, base: Id, name: &str, arguments: &[Id]) -> Evaluated {
         let base = self.visit(base)?;
         let given = arguments.iter().map(|argument| self.visit(*argument)).collect::<Result<Vec<_>, _>>()?;
-        let fits = builtins::method(&base.static_type(), name)
-            .is_some_and(|(takes, _)| given.iter().map(Value::static_type).eq(takes.iter().cloned()));
-        if !fits {
-            return fail(format!("type {} has no method {name}", base.go_type()));
+        if let Value::Map(fields) = &base
+            && let Some(Value::Function(function)) = fields.get(name)
+        {
+            return Ok(function_value(*function, &given, self.world.now)?);
         }
-        match base {
-            Value::Duration(nanoseconds) => Ok(duration_method(nanoseconds, name, &given)),
-            Value::Time(moment) => {
-                time_method(moment, name, &given).map_or_else(|| Err(ExprError::other("time out of range").into()), Ok)
-            }
-            other => fail(format!("type {} has no method {name}", other.go_type())),
+        Ok(value_method(&base, name, &given)?)
+    }
+}
+
+/// What a function that is a value gives.
+pub(crate) fn function_value(function: Function, given: &[Value], now: Timestamp) -> Result<Value, ExprError> {
+    match (function, given) {
+        (Function::TimeNow, []) => Ok(Value::Time(layout::utc(now))),
+        (Function::TimeParse, [Value::Text(text)]) => {
+            let moment = layout::parse(text, "2006-01-02T15:04:05Z07:00", 0);
+            moment
+                .map(Value::Time)
+                .ok_or_else(|| ExprError::other(format!("{text:?} is no time such as 2026-01-02T03:04:05Z")))
         }
+        (Function::TimeNow, _) => Err(ExprError::other("Now takes nothing")),
+        (Function::TimeParse, _) => Err(ExprError::other("Parse takes one text")),
+    }
+}
+
+/// What a method of a time or a duration gives.
+pub(crate) fn value_method(base: &Value, name: &str, given: &[Value]) -> Result<Value, ExprError> {
+    let none = || ExprError::other(format!("type {} has no method {name}", base.go_type()));
+    let fits = builtins::method(&base.static_type(), name)
+        .is_some_and(|(takes, _)| given.iter().map(Value::static_type).eq(takes.iter().cloned()));
+    match base {
+        Value::Duration(nanoseconds) if fits => Ok(duration_method(*nanoseconds, name, given)),
+        Value::Time(moment) if fits => {
+            time_method(*moment, name, given).ok_or_else(|| ExprError::other("time out of range"))
+        }
+        _ => Err(none()),
     }
 }
 
@@ -118,7 +143,7 @@ fn time_method(moment: Moment, name: &str, given: &[Value]) -> Option<Value> {
 }
 
 /// Nanoseconds of a duration as people write it.
-fn duration(text: &str) -> Result<i64, String> {
+pub(crate) fn duration(text: &str) -> Result<i64, String> {
     tidegate_api::duration::GoDuration::parse(text)
         .map(tidegate_api::duration::GoDuration::as_nanoseconds)
         .map_err(|error| error.to_string())

@@ -16,7 +16,7 @@ use super::Settings;
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Anything that can be read and written.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection, and how the request line must name its target on it.
@@ -107,7 +107,7 @@ async fn tunnel_answer(stream: &mut Box<dyn Stream>) -> Result<(), String> {
     if status == "200" { Ok(()) } else { Err(format!("the proxy refused with status {status}")) }
 }
 
-async fn dial(settings: &Settings, host: &str, port: u16, checked: bool) -> Result<Box<dyn Stream>, String> {
+pub(super) async fn dial(settings: &Settings, host: &str, port: u16, checked: bool) -> Result<Box<dyn Stream>, String> {
     let found = lookup_host((host, port)).await.map_err(|error| format!("lookup {host}: {error}"))?;
     let addresses: Vec<SocketAddr> = found.collect();
     let mut reason = format!("lookup {host}: no such host");
@@ -129,7 +129,7 @@ async fn dial(settings: &Settings, host: &str, port: u16, checked: bool) -> Resu
     Err(reason)
 }
 
-async fn secured(
+pub(super) async fn secured(
     settings: &Settings,
     stream: Box<dyn Stream>,
     target: &Target,

@@ -10,6 +10,7 @@ mod proxy;
 mod send;
 mod tls;
 
+pub use connect::Stream;
 pub use hosts::{HostRule, Hosts};
 pub use proxy::Proxies;
 pub use tls::{Roots, TlsError};
@@ -57,6 +58,18 @@ impl Client {
     /// A client with these rules.
     pub fn new(hosts: Hosts, proxies: Proxies, roots: Roots) -> Result<Self, TlsError> {
         Ok(Self { settings: Arc::new(Settings { hosts, proxies, tls: tls::Tls::new(roots)? }) })
+    }
+
+    /// A plain connection for another protocol, under the same rules for hosts and never through a proxy.
+    pub async fn dial(&self, host: &str, port: u16) -> Result<Box<dyn Stream>, String> {
+        self.settings.hosts.check_name(host)?;
+        connect::dial(&self.settings, host, port, true).await
+    }
+
+    /// TLS on a connection.
+    pub async fn secure(&self, stream: Box<dyn Stream>, host: &str, insecure: bool) -> Result<Box<dyn Stream>, String> {
+        let target = connect::Target { host: host.to_owned(), port: 0, is_https: true };
+        connect::secured(&self.settings, stream, &target, insecure).await
     }
 
     /// Sends a request, follows redirects and reads the whole body, all within the request's time.

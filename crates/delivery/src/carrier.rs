@@ -1,0 +1,79 @@
+//! Carries requests and mails out.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tidegate_clock::Clock;
+use tidegate_notify::{Failure, HttpRequest, Mail, Response};
+use tidegate_providers::aws::{AwsCredentials, sign};
+use tidegate_providers::{Client, Method, Request};
+
+use crate::smtp;
+
+/// Whoever carries messages: the network, or a world of its own.
+pub trait Carrier: Send + Sync {
+    /// Sends a request; comes to an end within the request's time.
+    fn request<'a>(&'a self, request: &'a HttpRequest) -> BoxFuture<'a, Result<Response, Failure>>;
+
+    /// Sends a mail; comes to an end.
+    fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>>;
+}
+
+/// The network.
+#[derive(Clone, Debug)]
+pub struct Network {
+    client: Client,
+    clock: Clock,
+}
+
+impl Network {
+    /// With the client that metric providers use: its rules for hosts, its proxies, its certificates.
+    pub fn new(client: Client, clock: Clock) -> Self {
+        Self { client, clock }
+    }
+
+    fn outgoing(&self, request: &HttpRequest) -> Result<Request, Failure> {
+        let Some(method) = Method::ALL.into_iter().find(|method| method.text() == request.method) else {
+            return Err(Failure::lasting(format!("the method {:?} is not supported", request.method)));
+        };
+        let mut outgoing = Request::new(method, request.url.clone()).body(request.body.clone()).within(request.timeout);
+        outgoing.insecure = request.insecure;
+        for (name, value) in &request.headers {
+            outgoing = outgoing.header(name, value);
+        }
+        if let Some(keys) = &request.aws {
+            let who = AwsCredentials {
+                access_key_id: keys.key.clone(),
+                secret_access_key: keys.secret.clone(),
+                session_token: String::new(),
+            };
+            outgoing = sign(outgoing, &who, keys.service, &keys.region, self.clock.now());
+        }
+        Ok(outgoing)
+    }
+}
+
+impl Carrier for Network {
+    fn request<'a>(&'a self, request: &'a HttpRequest) -> BoxFuture<'a, Result<Response, Failure>> {
+        async move {
+            let outgoing = self.outgoing(request)?;
+            let answer = self.client.send(&outgoing).await;
+            // Without the address: that of a chat's webhook is its credential.
+            let answer = answer.map_err(|error| Failure::passing(format!("no answer: {}", error.reason)))?;
+            Ok(Response { status: answer.status, body: answer.body })
+        }
+        .boxed()
+    }
+
+    fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {
+        async move {
+            let sent = tokio::time::timeout(smtp::TIMEOUT, smtp::send(&self.client, mail, self.clock.now())).await;
+            match sent {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) if error.may_pass() => Err(Failure::passing(error.to_string())),
+                Ok(Err(error)) => Err(Failure::lasting(error.to_string())),
+                Err(_) => Err(Failure::passing(format!("the mail was not taken within {:?}", smtp::TIMEOUT))),
+            }
+        }
+        .boxed()
+    }
+}
