@@ -7,6 +7,7 @@
 //!   execute/                 the only code that writes
 //!   analysis_runs/           AnalysisRuns: measured, judged, written
 //!   experiments/             Experiments: looked at, decided about elsewhere, written
+//!   lane.rs                  how both are taken from their queues
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
@@ -26,6 +27,7 @@ mod execute;
 mod experiments;
 mod insight;
 mod istio;
+mod lane;
 mod lifecycle;
 mod metrics;
 mod observe;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::layout;
-use crate::value::Value;
+use crate::value::{Moment, Value};
 
 /// The shortest decimal that reads back as the number, with an exponent outside `low..high`.
-fn shortest(number: f64, low: i32, high: i32) -> String {
+pub fn shortest(number: f64, low: i32, high: i32) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
@@ -39,17 +39,30 @@ fn json_float(number: f64) -> String {
 
 /// A value as `%v` shows it: `[1 2]`, `map[a:1]`, `<nil>`.
 pub(crate) fn plain(value: &Value) -> String {
+    plain_as(value, &Forms { float, time: layout::default_text })
+}
+
+/// How `%v` shows what programs show in different ways.
+pub struct Forms {
+    /// Numbers with a fraction.
+    pub float: fn(f64) -> String,
+    /// Moments.
+    pub time: fn(Moment) -> String,
+}
+
+/// A value as `%v` shows it, with these forms.
+pub fn plain_as(value: &Value, forms: &Forms) -> String {
     let mut out = String::new();
-    write_plain(value, &mut out);
+    write_plain(value, forms, &mut out);
     out
 }
 
-fn write_plain(value: &Value, out: &mut String) {
+fn write_plain(value: &Value, forms: &Forms, out: &mut String) {
     match value {
         Value::Nil => out.push_str("<nil>"),
         Value::Bool(value) => drop(write!(out, "{value}")),
         Value::Int(number) => drop(write!(out, "{number}")),
-        Value::Float(number) => out.push_str(&float(*number)),
+        Value::Float(number) => out.push_str(&(forms.float)(*number)),
         Value::Text(text) => out.push_str(text),
         Value::Bytes(bytes) => {
             let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
@@ -61,7 +74,7 @@ fn write_plain(value: &Value, out: &mut String) {
                 if index > 0 {
                     out.push(' ');
                 }
-                write_plain(item, out);
+                write_plain(item, forms, out);
             }
             out.push(']');
         }
@@ -70,7 +83,7 @@ fn write_plain(value: &Value, out: &mut String) {
             for (index, (name, value)) in fields.iter().enumerate() {
                 let blank = if index > 0 { " " } else { "" };
                 out.push_str(&format!("{blank}{name}:"));
-                write_plain(value, out);
+                write_plain(value, forms, out);
             }
             out.push(']');
         }
@@ -80,13 +93,13 @@ fn write_plain(value: &Value, out: &mut String) {
                 if index > 0 {
                     out.push(' ');
                 }
-                write_plain(key, out);
+                write_plain(key, forms, out);
                 out.push(':');
-                write_plain(value, out);
+                write_plain(value, forms, out);
             }
             out.push(']');
         }
-        Value::Time(moment) => out.push_str(&layout::default_text(*moment)),
+        Value::Time(moment) => out.push_str(&(forms.time)(*moment)),
         Value::Duration(nanoseconds) => out.push_str(&duration(*nanoseconds)),
         Value::Function(_) => out.push_str("<func>"),
     }

@@ -25,6 +25,7 @@ mod value;
 
 pub use conditions::{ConditionError, Conditions, NO_DATA, Outcome};
 pub use error::ExprError;
+pub use go_text::{Forms, plain_as, shortest};
 pub use times::{call, format_duration, format_time, method, parse_duration, parse_time};
 pub use value::{Function, List, Moment, Value};
 

@@ -8,15 +8,16 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use futures::{FutureExt, Stream};
+use k8s_openapi::api::core::v1::Pod;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use tidegate_bare::Bare;
 use tidegate_clock::Clock;
 
 use crate::behaviour::{self, Defaults};
 use crate::fleet::{Entry, Fleet, Key, address_text, key_of};
 use crate::jobs::{Ended, Job, Warden, signal_group};
 use crate::lifecycle::{Action, PodView, step};
-use crate::pod::Pod;
 use crate::timeline::{Exit, Process, ProcessState, plus};
 use crate::writes::{self, Outcome};
 
@@ -138,10 +139,10 @@ impl Agent {
         }
     }
 
-    fn observe(&mut self, event: watcher::Result<Event<Pod>>) {
+    fn observe(&mut self, event: watcher::Result<Event<Bare<Pod>>>) {
         match event {
-            Ok(Event::Apply(pod) | Event::InitApply(pod)) => self.apply(pod),
-            Ok(Event::Delete(pod)) => {
+            Ok(Event::Apply(Bare(pod)) | Event::InitApply(Bare(pod))) => self.apply(pod),
+            Ok(Event::Delete(Bare(pod))) => {
                 if let Some(gone) = self.fleet.remove(&key_of(&pod), pod.metadata.uid.as_deref()) {
                     kill(&gone);
                 }
@@ -306,8 +307,8 @@ fn host_address(index: usize) -> String {
 }
 
 /// The pods of all namespaces; a failed watch pauses before it goes on.
-fn watch_pods(client: Client) -> impl Stream<Item = watcher::Result<Event<Pod>>> {
-    watcher(Api::<Pod>::all(client), watcher::Config::default()).then(|event| async move {
+fn watch_pods(client: Client) -> impl Stream<Item = watcher::Result<Event<Bare<Pod>>>> {
+    watcher(Api::<Bare<Pod>>::all(client), watcher::Config::default()).then(|event| async move {
         if event.is_err() {
             tokio::time::sleep(RETRY_AFTER).await;
         }

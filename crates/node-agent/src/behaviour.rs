@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 
 use crate::duration::parse_duration;
-use crate::pod::Pod;
 
 /// Prefix of every annotation that the agent reads.
 pub const PREFIX: &str = "node-agent.tidegate.dev/";

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ContainerState;
+use k8s_openapi::api::core::v1::{ContainerState, Pod};
 
 use crate::behaviour::restart_policy;
-use crate::pod::Pod;
 use crate::timeline::{Exit, Process, ProcessState};
 
 /// Namespace and name.

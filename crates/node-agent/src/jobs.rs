@@ -9,11 +9,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
-use k8s_openapi::api::core::v1::Container;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
-
-use crate::pod::Pod;
 
 /// Lines and bytes of output kept for the message of a failure; Kubernetes allows 4096 bytes.
 const KEPT_LINES: usize = 20;

@@ -52,7 +52,6 @@ mod duration;
 mod fleet;
 mod jobs;
 mod lifecycle;
-mod pod;
 mod status;
 mod timeline;
 mod writes;
@@ -60,7 +59,6 @@ mod writes;
 pub use agent::{Agent, Options, Reporter};
 pub use behaviour::{BadAnnotation, Behaviour, Defaults, PREFIX};
 pub use lifecycle::{Action, PodView, Step, Warning, step};
-pub use pod::Pod;
 pub use timeline::{Exit, Process, ProcessState};
 
 /// FNV-1a, 64 bits: a number from a name, the same in every run.

@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, HostIP, PodIP, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, HostIP, Pod, PodIP, PodSpec, PodStatus};
 
 use crate::behaviour::{BadAnnotation, Behaviour, restart_policy};
-use crate::pod::Pod;
 use crate::status::{
     Judged, Verdict, container_status, init_statuses, is_terminal, set_condition, terminated, waiting, whole_seconds,
 };

@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
-    PodCondition, PodSpec, PodStatus,
+    Pod, PodCondition, PodSpec, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::pod::Pod;
 use crate::timeline::{Exit, Shown, Standing};
 
 /// One container with its place in time and its readiness.

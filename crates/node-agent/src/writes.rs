@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Event, Node, PodStatus};
+use k8s_openapi::api::core::v1::{Event, Node, Pod, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Map, Value, json};
+use tidegate_bare::Bare;
 
 use crate::lifecycle::Warning;
-use crate::pod::Pod;
 use crate::status::whole_seconds;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -71,10 +71,10 @@ pub(crate) async fn write_status(
     if let Some(warning) = warning {
         record(&client, &pod, &warning, now).await;
     }
-    let api = pods_of(&client, &pod);
+    let api: Api<Bare<Pod>> = Api::namespaced(client, pod.metadata.namespace.as_deref().unwrap_or("default"));
     let (name, params, patch) = (pod.name_any(), PatchParams::default(), Patch::Merge(patch));
     let request = api.patch_status(&name, &params, &patch);
-    bounded(request).await.map_or_else(|outcome| outcome, |pod| Outcome::Written(Box::new(pod)))
+    bounded(request).await.map_or_else(|outcome| outcome, |Bare(pod)| Outcome::Written(Box::new(pod)))
 }
 
 /// Every field of a status, chosen by `$choose` from two of them. One that is forgotten here does not compile.

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::PodStatus;
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use serde_json::{Value, json};
-use tidegate_node_agent::{Action, Defaults, Exit, PREFIX, Pod, PodView, Process, ProcessState, Step, behaviour, step};
+use tidegate_node_agent::{Action, Defaults, Exit, PREFIX, PodView, Process, ProcessState, Step, behaviour, step};
 
 const EPOCH: i64 = 1_800_000_000;
 

@@ -3,22 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
 use tidegate_analysis::{Observed, Secrets, Step, step};
 use tidegate_api::analysis::AnalysisRun;
 use tidegate_api::kind::API_VERSION;
 use tidegate_api::names::analysis_phase;
 use tidegate_api::wire::Text;
 use tidegate_engine::Event;
-use tidegate_runtime::{Key, Stored, Undecodable};
-use tokio::time::Instant;
+use tidegate_runtime::{Key, Queue, Stored, Undecodable};
 use tracing::{debug, error, info};
 
 use super::secrets::Vault;
 use super::states::Known;
 use super::{calls, jobs, status};
-use crate::controller::{Shared, said};
+use crate::controller::Shared;
 use crate::error::LookError;
+use crate::lane::{self, Lane};
 use crate::reconcile::Next;
 
 /// How long a status that only says that the run has begun waits for the first measurements.
@@ -26,41 +25,42 @@ const FIRST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// Works on runs until the queue is closed.
 pub(crate) async fn work(shared: Arc<Shared>) {
-    let queue = &shared.runs.queue;
-    while let Some(key) = queue.next().await {
-        let begun = Instant::now();
-        // One run that breaks a rule of ours must not take the others down with it.
-        let result = std::panic::AssertUnwindSafe(look(&shared, &key)).catch_unwind().await;
-        if shared.executor.cache.analysis_runs.stored(&key).is_some() {
-            shared.executor.metrics.run_looked(&key, begun.elapsed());
-        }
-        match result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic)))) {
-            Ok(Next::After(delay)) => {
-                queue.forget(&key);
-                debug!(analysisrun = key.name.as_str(), "Enqueueing analysis after {delay:?}");
-                queue.add_after(key.clone(), delay);
-            }
-            Ok(Next::OnChange) => queue.forget(&key),
-            Ok(Next::Soon) => drop(queue.again(key.clone())),
-            Err(problem) => {
-                fail(&shared, &key, &problem);
-                queue.retry(key.clone());
-            }
-        }
-        queue.done(&key);
-    }
+    lane::work(&RunLane(&shared)).await;
     shared.runs.states.clear();
 }
 
-fn fail(shared: &Shared, key: &Key, problem: &LookError) {
-    let (analysisrun, namespace) = (key.name.as_str(), key.namespace.as_str());
-    match problem {
-        LookError::Conflict { .. } | LookError::NotLeading => {
-            info!(analysisrun, namespace, "{problem}; the next look starts from what is there");
+struct RunLane<'a>(&'a Shared);
+
+impl Lane for RunLane<'_> {
+    fn queue(&self) -> &Queue<Key> {
+        &self.0.runs.queue
+    }
+
+    fn look(&self, key: &Key) -> impl Future<Output = Result<Next, LookError>> + Send {
+        look(self.0, key)
+    }
+
+    fn looked(&self, key: &Key, took: Duration) {
+        // A look at what is gone must not bring its figures back.
+        if self.0.executor.cache.analysis_runs.stored(key).is_some() {
+            self.0.executor.metrics.run_looked(key, took);
         }
-        _ => {
-            shared.executor.metrics.run_failed(key);
-            error!(analysisrun, namespace, "analysisrun syncHandler error: {problem}");
+    }
+
+    fn postponed(&self, key: &Key, delay: Duration) {
+        debug!(analysisrun = key.name.as_str(), "Enqueueing analysis after {delay:?}");
+    }
+
+    fn failed(&self, key: &Key, problem: &LookError) {
+        let (analysisrun, namespace) = (key.name.as_str(), key.namespace.as_str());
+        match problem {
+            LookError::Conflict { .. } | LookError::NotLeading => {
+                info!(analysisrun, namespace, "{problem}; the next look starts from what is there");
+            }
+            _ => {
+                self.0.executor.metrics.run_failed(key);
+                error!(analysisrun, namespace, "analysisrun syncHandler error: {problem}");
+            }
         }
     }
 }

@@ -1,63 +1,64 @@
 //! One look at one Experiment.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::FutureExt;
 use tidegate_api::experiment::Experiment;
 use tidegate_api::kind::API_VERSION;
 use tidegate_api::names::condition;
 use tidegate_api::wire::{Items, Text};
 use tidegate_engine::Event;
 use tidegate_experiment::{Refused, Step, step};
-use tidegate_runtime::{Key, Stored, Undecodable};
-use tokio::time::Instant;
+use tidegate_runtime::{Key, Queue, Stored, Undecodable};
 use tracing::{debug, error, info};
 
 use super::observe::observe;
 use super::write::{self, Written};
 use crate::cache::controller_of;
-use crate::controller::{Shared, said};
+use crate::controller::Shared;
 use crate::error::{LookError, in_time};
+use crate::lane::{self, Lane};
 use crate::reconcile::{Next, SYNC_RETRY, read_object};
 
 const KIND: &str = "Experiment";
 
 /// Works on Experiments until the queue is closed.
 pub(crate) async fn work(shared: Arc<Shared>) {
-    let queue = &shared.experiments.queue;
-    while let Some(key) = queue.next().await {
-        let begun = Instant::now();
-        // One Experiment that breaks a rule of ours must not take the others down with it.
-        let result = std::panic::AssertUnwindSafe(look(&shared, &key)).catch_unwind().await;
-        if shared.executor.cache.experiments.stored(&key).is_some() {
-            shared.executor.metrics.experiment_looked(&key, begun.elapsed());
-        }
-        match result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic)))) {
-            Ok(Next::After(delay)) => {
-                queue.forget(&key);
-                debug!(experiment = key.name.as_str(), "Enqueueing experiment after {delay:?}");
-                queue.add_after(key.clone(), delay);
-            }
-            Ok(Next::OnChange) => queue.forget(&key),
-            Ok(Next::Soon) => drop(queue.again(key.clone())),
-            Err(problem) => {
-                fail(&shared, &key, &problem);
-                queue.retry(key.clone());
-            }
-        }
-        queue.done(&key);
-    }
+    lane::work(&ExperimentLane(&shared)).await;
 }
 
-fn fail(shared: &Shared, key: &Key, problem: &LookError) {
-    let (experiment, namespace) = (key.name.as_str(), key.namespace.as_str());
-    match problem {
-        LookError::Conflict { .. } | LookError::NotLeading => {
-            info!(experiment, namespace, "{problem}; the next look starts from what is there");
+struct ExperimentLane<'a>(&'a Shared);
+
+impl Lane for ExperimentLane<'_> {
+    fn queue(&self) -> &Queue<Key> {
+        &self.0.experiments.queue
+    }
+
+    fn look(&self, key: &Key) -> impl Future<Output = Result<Next, LookError>> + Send {
+        look(self.0, key)
+    }
+
+    fn looked(&self, key: &Key, took: Duration) {
+        // A look at what is gone must not bring its figures back.
+        if self.0.executor.cache.experiments.stored(key).is_some() {
+            self.0.executor.metrics.experiment_looked(key, took);
         }
-        _ => {
-            shared.executor.metrics.experiment_failed(key);
-            error!(experiment, namespace, "experiment syncHandler error: {problem}");
+    }
+
+    fn postponed(&self, key: &Key, delay: Duration) {
+        debug!(experiment = key.name.as_str(), "Enqueueing experiment after {delay:?}");
+    }
+
+    fn failed(&self, key: &Key, problem: &LookError) {
+        let (experiment, namespace) = (key.name.as_str(), key.namespace.as_str());
+        match problem {
+            LookError::Conflict { .. } | LookError::NotLeading => {
+                info!(experiment, namespace, "{problem}; the next look starts from what is there");
+            }
+            _ => {
+                self.0.executor.metrics.experiment_failed(key);
+                error!(experiment, namespace, "experiment syncHandler error: {problem}");
+            }
         }
     }
 }

@@ -125,7 +125,7 @@ impl<'a> Users<'a> {
         self.tell(&format!("patches {name} with {patch}"));
         match self.api("Experiment").patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            patched => Ok(drop(patched?)),
+            patched => Ok(patched.map(drop)?),
         }
     }
 
