@@ -124,11 +124,11 @@ async fn the_program_leads_serves_and_leaves_the_lease_behind_when_it_is_told_to
     let port = port(&standby, "Starting Metric Server at ").await;
     assert!(!ask(port, "GET /metrics", "").await.1.contains("rollout_info{"));
 
-    // Nobody runs experiments here yet: an update that asks for one must not go on without.
-    let checked = r#"{"spec":{"strategy":{"canary":{"steps":[{"experiment":{"templates":[{"name":"a","specRef":"stable"}]}}]}}}}"#;
+    // Nobody runs step plugins here: an update that asks for one must not go on without.
+    let checked = r#"{"spec":{"strategy":{"canary":{"steps":[{"plugin":{"name":"org/step"}}]}}}}"#;
     kubectl(&testbed, &["patch", "rollout", "shop", "--type=merge", "-p", checked]).await;
     let message = ["get", "rollout", "shop", "-o", "jsonpath={.status.phase} {.status.message}"];
-    let held = "Degraded Unsupported: spec.strategy.canary.steps[0].experiment is not driven by this controller";
+    let held = "Degraded Unsupported: spec.strategy.canary.steps[0].plugin is not driven by this controller";
     until("message", &testbed, &message, held, &program).await;
 
     let (status, took) = terminate(program).await;
