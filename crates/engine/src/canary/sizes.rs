@@ -25,7 +25,10 @@ impl<'a> Pass<'a> {
             self.remove_deadline(stable);
             // Sized by the weights that are stored: it never shrinks in the look that moves its traffic away.
             let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
-            let target = self.next_counts(canary, plain_weights(stored)).stable;
+            // Where none were ever stored, all traffic may be there.
+            let all_on_stable = Weights { canary: 0, stable: self.situation(canary).max_weight() };
+            let stored = plain_weights(stored).unwrap_or(all_on_stable);
+            let target = self.next_counts(canary, Some(stored)).stable;
             let is_too_early = target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.drains());
             if !is_too_early && self.scale(stable, target, false) {
                 return true;

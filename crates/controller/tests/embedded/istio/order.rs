@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{
-    by_subset, mesh, paused, rule, running_by_host, running_by_subset, subset_level, two_stops, virtual_service,
+    by_host, by_subset, host_level, mesh, paused, rule, running_by_host, running_by_subset, subset_level, two_stops,
+    virtual_service,
 };
 use crate::world::{image, rollout, service};
 
@@ -178,4 +179,37 @@ async fn a_subset_is_not_sent_to_a_stable_version_that_never_had_a_pod() {
     world.patch_status("shop", json!({"abort": true})).await;
     world.pass(10).await;
     assert_eq!(world.subset("current").await, 0, "it still names every pod there is");
+}
+
+#[tokio::test(start_paused = true)]
+async fn stable_pods_stay_when_version_and_size_change_before_any_weight_was_stored() {
+    // Found by a seed. Given a stable set that shrinks with its traffic, and a status that knows no weights yet
+    let world = mesh().await;
+    world.create(service("stable")).await;
+    world.create(service("canary")).await;
+    world.create(virtual_service("shop", by_host())).await;
+    let mut strategy = host_level(two_stops());
+    strategy["canary"]["dynamicStableScale"] = json!(true);
+    world.create(rollout("shop", strategy)).await;
+    world.pass(30).await;
+    let names = |pods: Vec<serde_json::Value>| -> std::collections::BTreeSet<String> {
+        let there = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        there.map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = names(world.list("Pod").await);
+    // When a new version and another size are seen at once
+    world.refuse(|call| {
+        let is_write = matches!(call.verb, tidegate_apiserver::Verb::Create | tidegate_apiserver::Verb::Update);
+        let is_set = is_write && call.resource == "replicasets" && call.subresource.is_empty();
+        is_set.then(|| tidegate_apiserver::StatusError::new(503, "ServiceUnavailable", "not now"))
+    });
+    let more = before.len() + 1;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.patch("Rollout", "shop", json!({"spec": {"replicas": more}})).await;
+    world.patch_status("shop", json!({"canary": {"weights": null}})).await;
+    world.refuse_nothing();
+    world.pass(20).await;
+    // Then no pod that carries traffic has gone
+    let after = names(world.list("Pod").await);
+    assert!(before.is_subset(&after), "{before:?} became {after:?}");
 }
