@@ -323,7 +323,7 @@ async fn work(shared: Arc<Shared>) {
         let took = begun.elapsed();
         // A look at what is gone must not bring its figures back.
         if shared.executor.cache.rollouts.stored(&key).is_some() {
-            shared.executor.metrics.looked(&key, took);
+            shared.executor.metrics.rollouts.looked(&key, took);
         }
         let next = result.unwrap_or_else(|panic| Err(LookError::Panicked(said(&*panic))));
         come_again(&shared, &key, next);
@@ -360,7 +360,7 @@ fn come_again(shared: &Shared, key: &Key, next: Result<Next, LookError>) {
             info!(rollout, namespace, "{problem}; the next look starts from what is there");
         }
         _ => {
-            shared.executor.metrics.failed(key);
+            shared.executor.metrics.rollouts.failed(key);
             shared.tell_refusal(key, &problem);
             error!(rollout, namespace, "rollout syncHandler error: {problem}");
         }

@@ -158,8 +158,8 @@ pub(crate) fn run_stored(shared: &Shared, change: &Change<AnalysisRun>) {
     if let Some(object) = latest(change) {
         let key = Key::of(metadata(object));
         match change {
-            Change::Deleted(_) => shared.executor.metrics.forget_run(&key),
-            Change::Applied { old: None, .. } => shared.executor.metrics.keep_run(&key),
+            Change::Deleted(_) => shared.executor.metrics.runs.forget(&key),
+            Change::Applied { old: None, .. } => shared.executor.metrics.runs.keep(&key),
             _ => {}
         }
     }
@@ -190,8 +190,8 @@ pub(crate) fn experiment_stored(shared: &Shared, change: &Change<Experiment>) {
     let Some(object) = latest(change) else { return };
     let key = Key::of(metadata(object));
     match change {
-        Change::Deleted(_) => shared.executor.metrics.forget_experiment(&key),
-        Change::Applied { old: None, .. } => shared.executor.metrics.keep_experiment(&key),
+        Change::Deleted(_) => shared.executor.metrics.experiments.forget(&key),
+        Change::Applied { old: None, .. } => shared.executor.metrics.experiments.keep(&key),
         _ => {}
     }
     add_owner(shared, metadata(object));

@@ -43,7 +43,7 @@ impl Lane for RunLane<'_> {
     fn looked(&self, key: &Key, took: Duration) {
         // A look at what is gone must not bring its figures back.
         if self.0.executor.cache.analysis_runs.stored(key).is_some() {
-            self.0.executor.metrics.run_looked(key, took);
+            self.0.executor.metrics.runs.looked(key, took);
         }
     }
 
@@ -58,7 +58,7 @@ impl Lane for RunLane<'_> {
                 info!(analysisrun, namespace, "{problem}; the next look starts from what is there");
             }
             _ => {
-                self.0.executor.metrics.run_failed(key);
+                self.0.executor.metrics.runs.failed(key);
                 error!(analysisrun, namespace, "analysisrun syncHandler error: {problem}");
             }
         }

@@ -72,11 +72,11 @@ struct Own {
     sets: Mutex<BTreeMap<String, ReplicaSet>>,
 }
 
-fn patch_params() -> PatchParams {
+pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-fn post_params() -> PostParams {
+pub(crate) fn post_params() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 

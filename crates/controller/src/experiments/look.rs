@@ -41,7 +41,7 @@ impl Lane for ExperimentLane<'_> {
     fn looked(&self, key: &Key, took: Duration) {
         // A look at what is gone must not bring its figures back.
         if self.0.executor.cache.experiments.stored(key).is_some() {
-            self.0.executor.metrics.experiment_looked(key, took);
+            self.0.executor.metrics.experiments.looked(key, took);
         }
     }
 
@@ -56,7 +56,7 @@ impl Lane for ExperimentLane<'_> {
                 info!(experiment, namespace, "{problem}; the next look starts from what is there");
             }
             _ => {
-                self.0.executor.metrics.experiment_failed(key);
+                self.0.executor.metrics.experiments.failed(key);
                 error!(experiment, namespace, "experiment syncHandler error: {problem}");
             }
         }

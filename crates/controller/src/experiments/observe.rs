@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use kube::Api;
+use kube::{Api, Resource};
 use tidegate_api::analysis::{AnalysisRun, AnalysisTemplate, ClusterAnalysisTemplate};
 use tidegate_api::experiment::{Experiment, ExperimentAnalysis};
+use tidegate_api::kind::Kind;
 use tidegate_api::names::analysis_phase;
 use tidegate_api::rollout::AnalysisTemplateRef;
 use tidegate_api::view::{ReplicaSet, Service};
 use tidegate_api::wire::{Items, Text};
 use tidegate_experiment::{Observed, Refused};
-use tidegate_runtime::Key;
+use tidegate_runtime::{Key, Store};
 use tidegate_validate::references::{Found, Lookup};
 
 use super::traffic::{self, Traffic};
@@ -76,7 +77,8 @@ pub(super) async fn observe(shared: &Shared, experiment: &Experiment) -> Result<
     if !unbegun.is_empty() {
         see_templates(shared, namespace, &unbegun, &mut sight).await?;
         let is_foreign = |metadata| controller_of(metadata).is_none_or(|owner| owner.uid != uid);
-        let others = cache.analysis_runs.within(namespace);
+        // Among names that begin like all of ours: there may be very many others.
+        let others = cache.analysis_runs.beginning(namespace, &format!("{}-", experiment.metadata.name.text()));
         let others = others.iter().filter(|run| is_foreign(&run.metadata));
         sight.taken_names = others.filter_map(|run| run.metadata.name.clone()).collect();
     }
@@ -133,22 +135,17 @@ async fn see_templates(
     for analysis in analyses {
         let name = analysis.template_name.text();
         let is_cluster = analysis.cluster_scope == Some(true);
-        if is_cluster && cache.cluster_templates.get(&Key::new("", name)).is_none() {
-            let api: Api<ClusterAnalysisTemplate> = Api::all(client.clone());
-            let looked = asked(api.get_opt(name).await, "ClusterAnalysisTemplate", &Key::new("", name))?;
-            if let Lookup::Missing(text) = looked {
-                sight.found.cluster_templates.insert(name.to_owned(), Lookup::Missing(text));
-            } else if let Lookup::Found(template) = looked {
-                cache.cluster_templates.put_own(template);
-            }
-        } else if !is_cluster && cache.templates.get(&Key::new(namespace, name)).is_none() {
-            let api: Api<AnalysisTemplate> = Api::namespaced(client.clone(), namespace);
-            let looked = asked(api.get_opt(name).await, "AnalysisTemplate", &Key::new(namespace, name))?;
-            if let Lookup::Missing(text) = looked {
-                sight.found.templates.insert(name.to_owned(), Lookup::Missing(text));
-            } else if let Lookup::Found(template) = looked {
-                cache.templates.put_own(template);
-            }
+        let (missing, looked) = if is_cluster {
+            let api = Api::<ClusterAnalysisTemplate>::all(client.clone());
+            let key = Key::new("", name);
+            (ask(&api, &cache.cluster_templates, &key).await?, &mut sight.found.cluster_templates)
+        } else {
+            let api = Api::<AnalysisTemplate>::namespaced(client.clone(), namespace);
+            let key = Key::new(namespace, name);
+            (ask(&api, &cache.templates, &key).await?, &mut sight.found.templates)
+        };
+        if let Some(text) = missing {
+            looked.insert(name.to_owned(), Lookup::Missing(text));
         }
         let reference = AnalysisTemplateRef {
             template_name: analysis.template_name.clone(),
@@ -160,12 +157,22 @@ async fn see_templates(
     Ok(())
 }
 
-/// What the API says of a template; one that may not be read is as good as none.
-fn asked<T>(answer: kube::Result<Option<T>>, kind: &'static str, key: &Key) -> Result<Lookup<T>, LookError> {
-    match answer {
-        Ok(Some(template)) => Ok(Lookup::Found(template)),
-        Ok(None) => Ok(Lookup::Missing(format!("{kind} '{}' not found", key.name))),
-        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(Lookup::Missing(status.message)),
-        Err(error) => Err(LookError::api("get", kind, key, error)),
+/// Asks the API for a template that the cache does not know; says why if there is none. One that may not be read is as good
+/// as none.
+async fn ask<K>(api: &Api<K>, cache: &Store<K>, key: &Key) -> Result<Option<String>, LookError>
+where
+    K: Resource + Kind + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    if cache.get(key).is_some() {
+        return Ok(None);
+    }
+    match api.get_opt(&key.name).await {
+        Ok(Some(template)) => {
+            cache.put_own(template);
+            Ok(None)
+        }
+        Ok(None) => Ok(Some(format!("{} '{}' not found", K::KIND, key.name))),
+        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(Some(status.message)),
+        Err(error) => Err(LookError::api("get", K::KIND, key, error)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use kube::core::{NamespaceResourceScope, ObjectMeta};
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use super::observe::Sight;
 use crate::cache::controller_of;
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
-use crate::execute::FIELD_MANAGER;
+use crate::execute::{FIELD_MANAGER, patch_params, post_params};
 use crate::triggers;
 use crate::uncertain::Kind;
 
@@ -73,14 +73,6 @@ struct Writer<'a> {
     key: &'a Key,
     experiment: &'a Experiment,
     sight: &'a Sight,
-}
-
-fn post_params() -> PostParams {
-    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
-}
-
-fn patch_params() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 fn is_exists(error: &kube::Error) -> bool {
@@ -172,7 +164,9 @@ impl Writer<'_> {
                 let found = api.get(name).await.map_err(|error| self.failed("get", Kind::ReplicaSet, name, error))?;
                 let template = wanted.annotations().get(annotations::EXPERIMENT_TEMPLATE_NAME);
                 if !self.is_own(&found.metadata, template) {
-                    let text = format!("ReplicaSet {name} already exists and is not owned by this Experiment");
+                    let text = format!(
+                        "ReplicaSet {name} already exists and is not owned by this Experiment; delete it or rename the template"
+                    );
                     return Err(Failure::Refused(text));
                 }
                 found

@@ -26,24 +26,66 @@ const LOOK_BOUNDS: &[f64] = &[0.01, 0.15, 0.25, 0.5, 1.0];
 /// What is counted.
 #[derive(Clone)]
 pub(crate) struct Metrics {
-    looks: Histograms,
-    errors: Counters,
     events: Counters,
     totals: Histograms,
     progressions: Histograms,
     pauses: Histograms,
-    run_looks: Histograms,
-    run_errors: Counters,
-    experiment_looks: Histograms,
-    experiment_errors: Counters,
+    /// Looks at Rollouts.
+    pub rollouts: Looks,
+    /// Looks at AnalysisRuns.
+    pub runs: Looks,
+    /// Looks at Experiments.
+    pub experiments: Looks,
+}
+
+/// How long looks at the objects of one kind take, and which of them fail.
+#[derive(Clone)]
+pub(crate) struct Looks {
+    took: Histograms,
+    errors: Counters,
+}
+
+impl Looks {
+    /// Name and text of both.
+    fn new(took: [&'static str; 2], errors: [&'static str; 2]) -> Self {
+        let object = &["namespace", "name"];
+        Self {
+            took: Histograms::new(took[0], took[1], object, LOOK_BOUNDS),
+            errors: Counters::new(errors[0], errors[1], object),
+        }
+    }
+
+    fn register(&self, registry: &Registry) {
+        registry.add(self.took.clone());
+        registry.add(self.errors.clone());
+    }
+
+    pub(crate) fn looked(&self, key: &Key, took: Duration) {
+        self.took.observe(&[&key.namespace, &key.name], took.as_secs_f64());
+    }
+
+    pub(crate) fn failed(&self, key: &Key) {
+        self.errors.increment(&[&key.namespace, &key.name]);
+    }
+
+    /// An object is there, perhaps again.
+    pub(crate) fn keep(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.took.keep(&object);
+        self.errors.keep(&object);
+    }
+
+    /// An object is gone.
+    pub(crate) fn forget(&self, key: &Key) {
+        let object = [key.namespace.as_str(), key.name.as_str()];
+        self.took.forget_after(&object, AFTER_DELETION);
+        self.errors.forget_after(&object, AFTER_DELETION);
+    }
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let object = &["namespace", "name"];
         Self {
-            looks: Histograms::new("rollout_reconcile", "Rollout reconciliation performance.", object, LOOK_BOUNDS),
-            errors: Counters::new("rollout_reconcile_error", "Error occurring during the rollout", object),
             events: Counters::new(
                 "rollout_events_total",
                 "Count of rollout events",
@@ -67,27 +109,17 @@ impl Default for Metrics {
                 &["status"],
                 &[0.0, 60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0],
             ),
-            run_looks: Histograms::new(
-                "analysis_run_reconcile",
-                "Analysis Run reconciliation performance.",
-                object,
-                LOOK_BOUNDS,
+            rollouts: Looks::new(
+                ["rollout_reconcile", "Rollout reconciliation performance."],
+                ["rollout_reconcile_error", "Error occurring during the rollout"],
             ),
-            run_errors: Counters::new(
-                "analysis_run_reconcile_error",
-                "Error occurring during the analysis run",
-                object,
+            runs: Looks::new(
+                ["analysis_run_reconcile", "Analysis Run reconciliation performance."],
+                ["analysis_run_reconcile_error", "Error occurring during the analysis run"],
             ),
-            experiment_looks: Histograms::new(
-                "experiment_reconcile",
-                "Experiments reconciliation performance.",
-                object,
-                LOOK_BOUNDS,
-            ),
-            experiment_errors: Counters::new(
-                "experiment_reconcile_error",
-                "Error occurring during the experiment",
-                object,
+            experiments: Looks::new(
+                ["experiment_reconcile", "Experiments reconciliation performance."],
+                ["experiment_reconcile_error", "Error occurring during the experiment"],
             ),
         }
     }
@@ -103,16 +135,13 @@ pub(crate) fn severity(event: &Event) -> &'static str {
 
 impl Metrics {
     pub(crate) fn register(&self, registry: &Registry) {
-        registry.add(self.looks.clone());
-        registry.add(self.errors.clone());
+        self.rollouts.register(registry);
         registry.add(self.events.clone());
         registry.add(self.totals.clone());
         registry.add(self.progressions.clone());
         registry.add(self.pauses.clone());
-        registry.add(self.run_looks.clone());
-        registry.add(self.run_errors.clone());
-        registry.add(self.experiment_looks.clone());
-        registry.add(self.experiment_errors.clone());
+        self.runs.register(registry);
+        self.experiments.register(registry);
     }
 
     /// An update is over.
@@ -123,58 +152,6 @@ impl Metrics {
         self.pauses.observe(&status, finished.pause as f64);
     }
 
-    pub(crate) fn looked(&self, key: &Key, took: Duration) {
-        self.looks.observe(&[&key.namespace, &key.name], took.as_secs_f64());
-    }
-
-    pub(crate) fn failed(&self, key: &Key) {
-        self.errors.increment(&[&key.namespace, &key.name]);
-    }
-
-    pub(crate) fn run_looked(&self, key: &Key, took: Duration) {
-        self.run_looks.observe(&[&key.namespace, &key.name], took.as_secs_f64());
-    }
-
-    pub(crate) fn run_failed(&self, key: &Key) {
-        self.run_errors.increment(&[&key.namespace, &key.name]);
-    }
-
-    /// An AnalysisRun is there, perhaps again.
-    pub(crate) fn keep_run(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.run_looks.keep(&object);
-        self.run_errors.keep(&object);
-    }
-
-    /// An AnalysisRun is gone.
-    pub(crate) fn forget_run(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.run_looks.forget_after(&object, AFTER_DELETION);
-        self.run_errors.forget_after(&object, AFTER_DELETION);
-    }
-
-    pub(crate) fn experiment_looked(&self, key: &Key, took: Duration) {
-        self.experiment_looks.observe(&[&key.namespace, &key.name], took.as_secs_f64());
-    }
-
-    pub(crate) fn experiment_failed(&self, key: &Key) {
-        self.experiment_errors.increment(&[&key.namespace, &key.name]);
-    }
-
-    /// An Experiment is there, perhaps again.
-    pub(crate) fn keep_experiment(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.experiment_looks.keep(&object);
-        self.experiment_errors.keep(&object);
-    }
-
-    /// An Experiment is gone.
-    pub(crate) fn forget_experiment(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.experiment_looks.forget_after(&object, AFTER_DELETION);
-        self.experiment_errors.forget_after(&object, AFTER_DELETION);
-    }
-
     pub(crate) fn told(&self, key: &Key, event: &Event) {
         self.events.increment(&[&key.namespace, &key.name, severity(event), &event.reason]);
     }
@@ -182,16 +159,14 @@ impl Metrics {
     /// A Rollout is there, perhaps again.
     pub(crate) fn keep(&self, key: &Key) {
         let object = [key.namespace.as_str(), key.name.as_str()];
-        self.looks.keep(&object);
-        self.errors.keep(&object);
+        self.rollouts.keep(key);
         self.events.keep(&object);
     }
 
     /// A Rollout is gone.
     pub(crate) fn forget(&self, key: &Key) {
         let object = [key.namespace.as_str(), key.name.as_str()];
-        self.looks.forget_after(&object, AFTER_DELETION);
-        self.errors.forget_after(&object, AFTER_DELETION);
+        self.rollouts.forget(key);
         self.events.forget_after(&object, AFTER_DELETION);
     }
 }

@@ -29,7 +29,7 @@ const DRAIN_SECONDS: i32 = 3;
 /// How far ahead of ours the clock of the API server may be.
 const MOST_APART: SignedDuration = SignedDuration::from_secs(60);
 
-/// How long pods of this Rollout stay at least after their traffic was taken away; none without a objects.
+/// How long pods of this Rollout stay at least after their traffic was taken away; none without routes.
 pub fn drain_seconds(rollout: &Rollout) -> Option<i32> {
     istio(rollout)?;
     let asked = propagation(rollout).ok().and_then(|delay| i32::try_from(delay.as_secs()).ok()).unwrap_or(0);

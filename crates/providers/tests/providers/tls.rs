@@ -92,20 +92,25 @@ impl SecretSource for NoSecrets {
     }
 }
 
+/// The first measurement of a metric.
+fn first(metric: serde_json::Value) -> Work {
+    Work {
+        metric: Resolved(serde_json::from_value(metric).unwrap()),
+        task: Task::Start,
+        measurement: None,
+        number: 1,
+        no_data: None,
+        redactor: Redactor::default(),
+    }
+}
+
 #[tokio::test]
 async fn a_web_metric_is_measured_over_tls_with_a_private_authority_or_without_any_check_if_it_says_so() {
     let port = secure_server().await;
     let measured = async |roots: Roots, insecure: bool| {
         let web = json!({"url": format!("https://localhost:{port}/"), "insecure": insecure});
         let metric = json!({"name": "m", "successCondition": "result == 7", "provider": {"web": web}});
-        let work = Work {
-            metric: Resolved(serde_json::from_value(metric).unwrap()),
-            task: Task::Start,
-            measurement: None,
-            number: 1,
-            no_data: None,
-            redactor: Redactor::default(),
-        };
+        let work = first(metric);
         let client = client(roots, Proxies::default());
         let report = measure(&run(), &work, &client, &NoSecrets, &Surroundings::default(), Clock::system()).await;
         let measurement = report.measurement;
@@ -156,14 +161,7 @@ impl SecretSource for Trouble {
 
 async fn troubled(hangs: bool) -> String {
     let metric = json!({"name": "m", "provider": {"datadog": {"query": "q"}}});
-    let work = Work {
-        metric: Resolved(serde_json::from_value(metric).unwrap()),
-        task: Task::Start,
-        measurement: None,
-        number: 1,
-        no_data: None,
-        redactor: Redactor::default(),
-    };
+    let work = first(metric);
     let client = client(Roots::Pem(String::new()), Proxies::default());
     let clock = Clock::simulated(crate::dialog::now());
     let report = measure(&run(), &work, &client, &Trouble { hangs }, &Surroundings::default(), clock).await;

@@ -36,7 +36,7 @@ async fn a_set_or_service_of_somebody_else_is_not_touched_and_named() {
     let with_service = json!([pods("a", json!({"service": {"name": "probe"}}))]);
     world.create(experiment("other", json!({"templates": with_service}))).await;
     world.pass(10).await;
-    let message = "Failed to create ReplicaSet for template 'a': ReplicaSet exp-a already exists and is not owned by this Experiment";
+    let message = "Failed to create ReplicaSet for template 'a': ReplicaSet exp-a already exists and is not owned by this Experiment; delete it or rename the template";
     assert_eq!(world.outcome("exp").await, words("Error", message));
     let message = "Failed to create Service probe for template 'a': service probe already exists and is not owned by experiment template a";
     assert_eq!(world.outcome("other").await, words("Error", message));
