@@ -1,42 +1,27 @@
 //! Release binaries.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{cargo, say, shown, succeed, target_folder};
+use crate::run::{say, shown};
+use crate::trained::{self, Training};
 
 const BINARIES: [&str; 2] = ["kubectl-argo-rollouts", "rollouts-controller"];
-/// The one platform that can be built here: the target's C library must be at hand as a static archive.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PLATFORM: &str = "linux-amd64";
 const NOT_BUILT: [&str; 4] = ["linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"];
-/// The profile of what is shipped, in `Cargo.toml`; its name is that of the folder under `target/` too.
-pub(crate) const PROFILE: &str = "dist";
 const CHECKSUMS: &str = "checksums.txt";
 
 /// Builds static, stripped binaries into `dist/` and writes their checksums.
-pub(crate) fn run(root: &Path) -> Result<()> {
-    if !(cfg!(target_os = "linux") && cfg!(target_arch = "x86_64")) {
-        bail!("release binaries are built on {PLATFORM} only; this is {}-{}", env::consts::OS, env::consts::ARCH);
-    }
-    let mut build = cargo(root);
-    build.args(["build", "--profile", PROFILE, "--locked", "--target", TARGET]);
-    for binary in BINARIES {
-        build.args(["--package", binary]);
-    }
-    // Linking the C library into the binary is what lets one file run on every distribution and in an empty image.
-    build.env("RUSTFLAGS", "-C target-feature=+crt-static");
-    build.envs(identity(root));
-    succeed(&mut build)?;
+pub(crate) fn run(root: &Path, training: Training) -> Result<()> {
+    let built = trained::build(root, training, &BINARIES, identity(root))?;
     let dist = root.join("dist");
     fs::create_dir_all(&dist).with_context(|| format!("cannot create {}", dist.display()))?;
-    let target = target_folder(root);
     let names = BINARIES.map(|binary| format!("{binary}-{PLATFORM}"));
     for (binary, name) in BINARIES.iter().zip(&names) {
-        let built = target.join(TARGET).join(PROFILE).join(binary);
+        let built = built.join(binary);
         fs::copy(&built, dist.join(name)).with_context(|| format!("cannot copy {}", built.display()))?;
         check_static(&dist.join(name))?;
     }
@@ -57,7 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Which commit this is, for `version`. The date is that of the commit, so that the same commit gives the same bytes.
+/// Which commit this is, for `version`. The date is that of the commit, not of the build.
 fn identity(root: &Path) -> Vec<(&'static str, String)> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").current_dir(root).env("TZ", "UTC").args(arguments).output().ok()?;

@@ -8,12 +8,15 @@ mod dist;
 mod generated;
 mod run;
 mod tidy;
+mod trained;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+use crate::trained::Training;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Development tasks of Tidegate")]
@@ -89,6 +92,9 @@ enum Task {
     /// (anything else); all of them when nothing is said
     #[command(disable_help_flag = true)]
     Bench {
+        /// Build without training first: quicker to build, slower to run
+        #[arg(long)]
+        untrained: bool,
         /// `embedded`, or flags for the real part: --rollouts 100,500 --controller CMD; try --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -101,7 +107,11 @@ enum Task {
         arguments: Vec<String>,
     },
     /// Build the release binaries and their checksums into dist/
-    Dist,
+    Dist {
+        /// Build without training first: quicker to build, slower to run
+        #[arg(long)]
+        untrained: bool,
+    },
     /// Everything that must hold before a change lands; installs and builds what the tests need
     Ci,
 }
@@ -139,9 +149,9 @@ fn perform(task: Task) -> Result<ExitCode> {
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
         Task::Mutants { arguments } => return mutants(root(), &arguments),
-        Task::Bench { arguments } => return bench(&arguments),
+        Task::Bench { untrained, arguments } => return bench(Training::unless(untrained), &arguments),
         Task::Live { arguments } => return live(&arguments),
-        Task::Dist => dist::run(root())?,
+        Task::Dist { untrained } => dist::run(root(), Training::unless(untrained))?,
         Task::Ci => return ci::run(root()),
     }
     Ok(ExitCode::SUCCESS)
@@ -168,19 +178,17 @@ fn compat(folder: Option<&Path>) -> Result<ExitCode> {
 }
 
 /// The benches, each a program of its own, as users would run what they measure.
-fn bench(arguments: &[String]) -> Result<ExitCode> {
+fn bench(training: Training, arguments: &[String]) -> Result<ExitCode> {
     let is_embedded = arguments == ["embedded"];
     if is_embedded || arguments.is_empty() {
-        let code = program("tidegate-sim", "tidegate-sim", &["--profile", dist::PROFILE], &["bench".to_owned()])?;
+        let built = trained::build(root(), training, &["tidegate-sim"], Vec::new())?;
+        let code = run::finished(Command::new(built.join("tidegate-sim")).arg("bench"))?;
         if is_embedded || code != ExitCode::SUCCESS {
             return Ok(code);
         }
     }
-    // Together, so that what both need is built once.
-    let parts =
-        ["rollouts-controller", "tidegate-bench", "kubectl-argo-rollouts"].map(|name| format!("--package={name}"));
-    run::succeed(run::cargo(root()).args(["build", "--quiet", "--profile", dist::PROFILE]).args(parts))?;
-    let program = run::target_folder(root()).join(dist::PROFILE).join("tidegate-bench");
+    let programs = ["rollouts-controller", "tidegate-bench", "kubectl-argo-rollouts"];
+    let program = trained::build(root(), training, &programs, Vec::new())?.join("tidegate-bench");
     let code = run::finished(Command::new(&program).args(arguments))?;
     if !arguments.is_empty() || code != ExitCode::SUCCESS {
         return Ok(code);
