@@ -29,7 +29,7 @@ const FOR_PROVIDERS: [&str; 4] = ["AWS_", "DD_", "ARGO_ROLLOUTS_", "HOME"];
 /// What the flags and the environment ask for.
 pub(crate) async fn settings(flags: &Flags, namespace: &str, manners: &Manners) -> Result<Analysis, StartError> {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
-    let hosts = hosts(&environment)?;
+    let hosts = hosts(&environment, ALLOW, DENY)?;
     let transport = Client::new(hosts, Proxies::from_environment(&environment), Roots::System)
         .map_err(|error| StartError::Analysis(error.to_string()))?;
     let said = |name: &str| environment.get(name).filter(|value| !value.is_empty()).cloned();
@@ -56,14 +56,15 @@ pub(crate) async fn settings(flags: &Flags, namespace: &str, manners: &Manners) 
     })
 }
 
-fn hosts(environment: &BTreeMap<String, String>) -> Result<Hosts, StartError> {
+/// Rules for hosts, from two variables.
+pub(crate) fn hosts(environment: &BTreeMap<String, String>, allow: &str, deny: &str) -> Result<Hosts, StartError> {
     let rules = |name: &str| {
         let texts = environment.get(name).map(String::as_str).unwrap_or_default().split(',');
         let texts = texts.map(str::trim).filter(|text| !text.is_empty());
         let read = |text: &str| text.parse::<HostRule>();
         texts.map(read).collect::<Result<Vec<_>, _>>().map_err(|error| StartError::Analysis(format!("{name}: {error}")))
     };
-    Ok(Hosts { allow: rules(ALLOW)?, deny: rules(DENY)? })
+    Ok(Hosts { allow: rules(allow)?, deny: rules(deny)? })
 }
 
 async fn job_client(file: &str, manners: &Manners) -> Result<kube::Client, StartError> {
@@ -85,8 +86,8 @@ mod tests {
     #[test]
     fn hosts_are_read_and_nonsense_is_named() {
         let says = |text: &str| BTreeMap::from([(DENY.to_owned(), text.to_owned())]);
-        assert_eq!(hosts(&says("*.internal, 10.0.0.0/8,")).unwrap().deny.len(), 2);
-        let problem = hosts(&says("a b")).unwrap_err().to_string();
+        assert_eq!(hosts(&says("*.internal, 10.0.0.0/8,"), ALLOW, DENY).unwrap().deny.len(), 2);
+        let problem = hosts(&says("a b"), ALLOW, DENY).unwrap_err().to_string();
         assert!(problem.starts_with("TIDEGATE_ANALYSIS_DENY_HOSTS: \"a b\" is no host rule"), "{problem}");
     }
 }

@@ -69,6 +69,9 @@ pub(crate) struct Flags {
     /// Version of networking.istio.io; without it the newest served, should v1alpha3 not be
     #[arg(long, default_value = "v1alpha3")]
     pub istio_api_version: String,
+    /// Read notification settings in the namespaces of Rollouts too
+    #[arg(long, default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    pub self_service_notification_enabled: bool,
     #[command(flatten)]
     pub cluster: ClusterFlags,
     #[command(flatten)]
@@ -191,9 +194,6 @@ pub(crate) struct LaterFlags {
     /// Verify target groups; AWS is not driven yet
     #[arg(long, alias = "alb-verify-weight", default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     aws_verify_target_group: bool,
-    /// Read notification settings in the namespaces of Rollouts too; notifications are not sent yet
-    #[arg(long, default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    self_service_notification_enabled: bool,
     /// Address of a profiling server; there is none, /debug/queues on the metrics port shows what is being done
     #[arg(long, default_value = "", hide_default_value = true)]
     enable_pprof_address: String,

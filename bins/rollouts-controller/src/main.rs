@@ -15,6 +15,7 @@ mod client;
 mod connect;
 mod flags;
 mod identity;
+mod notifications;
 mod pages;
 mod process;
 

@@ -23,7 +23,7 @@ use crate::analysis;
 use crate::connect::{self, ConnectError};
 use crate::flags::Flags;
 use crate::identity::{self, NoRandomness};
-use crate::pages;
+use crate::{notifications, pages};
 
 /// How long looks that are running may take after we were told to stop or lost the lease.
 const GRACE: Duration = Duration::from_secs(5);
@@ -85,6 +85,9 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let mut options = options(&flags, &config);
     if flags.runs("analysis") {
         options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
+    }
+    if !options.without_rollouts {
+        options.notifications = Some(notifications::settings(&flags, &own_namespace, clock)?);
     }
     // The same manners towards a primary cluster of Istio: its own rate, the same fence.
     options.connect = Arc::new(move |config| {

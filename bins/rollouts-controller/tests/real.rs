@@ -1,6 +1,8 @@
 //! The program, as users run it, against a real control plane.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+#[path = "program/asking.rs"]
+mod asking;
 mod program;
 
 use std::process::ExitStatus;
@@ -8,11 +10,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tidegate_testbed::{Options, Testbed};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
+use asking::{ask, port};
 use program::{PATIENCE, Program, install, kubectl, until};
 
 const ROLLOUT: &str = r#"{
@@ -30,30 +31,12 @@ const TEMPLATE: &str = r#"{
 }"#;
 
 /// The port of the server that is announced with these words.
-async fn port(program: &Program, announced: &str) -> u16 {
-    let address = program.says(announced).await;
-    address.rsplit(':').next().unwrap().parse().unwrap()
-}
-
 async fn terminate(mut program: Program) -> (ExitStatus, Duration) {
     let begun = Instant::now();
     let id = program.child.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     let status = timeout(PATIENCE, program.child.wait()).await.unwrap().unwrap();
     (status, begun.elapsed())
-}
-
-/// Status and body of an answer.
-async fn ask(port: u16, request: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    let length = body.len();
-    let request =
-        format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
 async fn holder(testbed: &Testbed) -> String {

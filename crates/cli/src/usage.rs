@@ -7,17 +7,26 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use tidegate_manifest::similar::distance;
 
 use crate::arguments;
+use crate::commands::notifications::NO_CHILD;
 use crate::{Outcome, PROGRAM, Streams};
 
 /// Prints help or a usage error.
 pub(crate) fn explain(error: &clap::Error, arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
     let typed = context(error, ContextKind::InvalidArg);
+    let (_, words) = typed_command(arguments);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             write!(streams.out, "{}", error.render())?;
             Ok(Outcome::Success)
         }
-        ErrorKind::InvalidSubcommand if typed_command(arguments).1.is_empty() => {
+        // A word that is no command is none at all there.
+        ErrorKind::InvalidSubcommand if words == ["notifications"] => help(&["notifications".to_owned()], streams),
+        ErrorKind::InvalidSubcommand if words.starts_with(&["notifications"]) => {
+            writeln!(streams.err, "Error: {NO_CHILD}")?;
+            Ok(Outcome::Failure)
+        }
+        ErrorKind::InvalidSubcommand if words.is_empty() => {
             unknown_command(&context(error, ContextKind::InvalidSubcommand), streams)
         }
         ErrorKind::UnknownArgument if typed.starts_with('-') => {

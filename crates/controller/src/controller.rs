@@ -28,6 +28,7 @@ use crate::experiments::{self, Experiments};
 use crate::insight::Insight;
 use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
+use crate::notifications::{self, Notifications, Notifier};
 use crate::reconcile::{Next, reconcile};
 use crate::uncertain::Uncertain;
 use crate::witness::Witness;
@@ -63,6 +64,8 @@ pub struct Options {
     pub experiments: Option<usize>,
     /// Only AnalysisRuns and Experiments are worked on, where they are at all, and no Rollouts.
     pub without_rollouts: bool,
+    /// How notifications are sent; none when absent.
+    pub notifications: Option<Notifications>,
     /// Who is told from what every plan is made; nobody in real life.
     pub witness: Option<Witness>,
 }
@@ -81,6 +84,7 @@ impl Default for Options {
             analysis: None,
             experiments: None,
             without_rollouts: false,
+            notifications: None,
             witness: None,
         }
     }
@@ -97,6 +101,7 @@ pub(crate) struct Shared {
     pub workloads: Workloads,
     pub runs: Runs,
     pub experiments: Experiments,
+    pub notifier: Option<Notifier>,
     pub workload_changed: Arc<dyn Fn(WorkloadChange) + Send + Sync>,
     /// The last refusal of each Rollout.
     refused: Told<String>,
@@ -161,6 +166,11 @@ impl Shared {
 
 /// How long events that were told may take to be sent at the end.
 const FLUSH: Duration = Duration::from_millis(500);
+/// How long notifications may take at the end: they are not written down anywhere else.
+const FLUSH_NOTIFICATIONS: Duration = Duration::from_secs(3);
+/// How long the configuration of notifications is waited for at the beginning: what happens before it is there is told to
+/// nobody, but a right that is missing must not keep Rollouts from being worked on.
+const FOR_NOTIFICATIONS: Duration = Duration::from_secs(5);
 /// How long the lease is waited for before caches are filled all the same.
 const HEAD_START: Duration = Duration::from_millis(300);
 
@@ -168,6 +178,7 @@ const HEAD_START: Duration = Duration::from_millis(300);
 pub struct Controller {
     shared: Arc<Shared>,
     send_events: BoxFuture<'static, ()>,
+    send_notifications: BoxFuture<'static, ()>,
     changed: UnboundedReceiver<WorkloadChange>,
     calls: UnboundedReceiver<Call>,
     leadership: Leadership,
@@ -182,12 +193,19 @@ impl Controller {
             Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone(), queue.clone());
         let (runs, calls) = Runs::new();
         let experiments = Experiments::new();
+        let cache = Cache::new(options.needs_only_runs());
+        let (notifier, send_notifications) = options
+            .notifications
+            .as_ref()
+            .map(|settings| Notifier::new(settings, cache.clone(), metrics.notified.clone(), clock))
+            .unzip();
+        let events = events.with_notifier(notifier.clone());
         let executor = Executor {
             istio: Istio::new(),
             route_failures: RouteFailures::default(),
             client,
             clock,
-            cache: Cache::new(options.needs_only_runs()),
+            cache,
             runs: runs.queue.clone(),
             experiments: options.experiments.map(|_| experiments.queue.clone()),
             events,
@@ -205,6 +223,7 @@ impl Controller {
             workloads: Workloads::new(),
             runs,
             experiments,
+            notifier,
             workload_changed: Arc::new(move |change| {
                 // The receiver lives as long as the controller does.
                 let _ = changes.send(change);
@@ -213,7 +232,8 @@ impl Controller {
             told_refused: Told::new(),
             undecodable: Told::new(),
         });
-        Self { shared, send_events: Box::pin(send_events), changed, calls, leadership }
+        let send_notifications = send_notifications.unwrap_or_else(|| Box::pin(std::future::ready(())));
+        Self { shared, send_events: Box::pin(send_events), send_notifications, changed, calls, leadership }
     }
 
     /// What may be seen of it.
@@ -225,9 +245,16 @@ impl Controller {
     ///
     /// Caches are kept warm at all times; nothing is written before and after we lead.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { shared, send_events, mut changed, calls, mut leadership } = self;
+        let Self { shared, send_events, send_notifications, mut changed, calls, mut leadership } = self;
         let mut background = JoinSet::new();
         background.spawn(send_events);
+        background.spawn(send_notifications);
+        if let Some(notifier) = &shared.notifier {
+            let (configs, for_changes) = (notifier.configs.clone(), Arc::clone(&shared));
+            let client = shared.executor.client.clone();
+            background
+                .spawn(configs.follow(client, move |configs| configs.tell_problems(&for_changes.executor.events)));
+        }
         let mut stop = std::pin::pin!(stop);
         // Whoever leads before it lists needs one list only.
         tokio::select! {
@@ -273,6 +300,19 @@ impl Controller {
             }
         }
         let mut workers = JoinSet::new();
+        let mut tellers = JoinSet::new();
+        if let Some(notifier) = &shared.notifier {
+            tokio::select! {
+                biased;
+                () = &mut stop => return,
+                _ = tokio::time::timeout(FOR_NOTIFICATIONS, notifier.configs.wait_until_synced()) => {}
+            }
+            notifier.configs.tell_problems(&shared.executor.events);
+            background.spawn(notifications::look_again(Arc::clone(&shared), notifier.clone()));
+            for _ in 0..shared.options.workers.max(1) {
+                tellers.spawn(notifications::work(Arc::clone(&shared), notifier.clone()));
+            }
+        }
         if !shared.options.without_rollouts {
             for _ in 0..shared.options.workers.max(1) {
                 workers.spawn(work(Arc::clone(&shared)));
@@ -297,9 +337,20 @@ impl Controller {
         shared.rules.close();
         shared.runs.queue.close();
         shared.experiments.queue.close();
+        if let Some(notifier) = &shared.notifier {
+            notifier.queue.close();
+        }
         while workers.join_next().await.is_some() {}
         // Telling is never worth waiting for, not even at the end.
         let _ = tokio::time::timeout(FLUSH, shared.executor.events.flush()).await;
+        if let Some(notifier) = &shared.notifier {
+            let told = async {
+                notifier.sender.flush().await;
+                // Then marks are written of what was told.
+                while tellers.join_next().await.is_some() {}
+            };
+            let _ = tokio::time::timeout(FLUSH_NOTIFICATIONS, told).await;
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //!   analysis_runs/           AnalysisRuns: measured, judged, written
 //!   experiments/             Experiments: looked at, decided about elsewhere, written
 //!   lane.rs                  how both are taken from their queues
+//!   notifications/           who is told of it beyond the cluster
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
@@ -30,6 +31,7 @@ mod istio;
 mod lane;
 mod lifecycle;
 mod metrics;
+mod notifications;
 mod observe;
 mod reconcile;
 mod services;
@@ -42,6 +44,7 @@ pub use analysis_runs::Analysis;
 pub use controller::{Controller, Options, run};
 pub use insight::Insight;
 pub use istio::Connect;
+pub use notifications::Notifications;
 #[cfg(feature = "mutations")]
 pub use tidegate_engine::mutation;
 pub use witness::{SeenObject, Witness};

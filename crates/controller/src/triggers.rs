@@ -70,6 +70,9 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
         }
         _ => {}
     }
+    if let Some(notifier) = &shared.notifier {
+        notifier.queue.add(key.clone());
+    }
     // Services that are no longer named are given back.
     let before = match change {
         Change::Applied { old: Some(Stored::Good(old)), .. } | Change::Deleted(Stored::Good(old)) => Some(old),

@@ -36,7 +36,7 @@ pub use state::{StatePlan, Told, on_state};
 pub use subscriptions::{Destination, Subject, destinations};
 pub use template::NotificationTemplate;
 pub use trigger::{Condition, Verdict};
-pub use variables::{RunsOf, analysis_runs_of, variables};
+pub use variables::{RunsOf, analysis_runs_of, fill_in_workload, variables};
 
 /// The name of the ConfigMap that holds the configuration.
 pub const CONFIG_MAP: &str = "argo-rollouts-notification-configmap";

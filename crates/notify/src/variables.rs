@@ -31,6 +31,19 @@ pub fn analysis_runs_of<'a>(runs: impl IntoIterator<Item = &'a Json>, of: RunsOf
     }
 }
 
+/// Puts the template and the selector of the workload that a Rollout refers to where its own would be.
+pub fn fill_in_workload(rollout: &mut Json, template: Json, selector: Json) {
+    let Some(spec) =
+        rollout["spec"].as_object_mut().filter(|spec| spec.get("workloadRef").is_some_and(Json::is_object))
+    else {
+        return;
+    };
+    spec.insert("template".to_owned(), template);
+    if selector.is_object() && !spec.get("selector").is_some_and(Json::is_object) {
+        spec.insert("selector".to_owned(), selector);
+    }
+}
+
 /// `rollout`, `analysisRuns` (left out when nobody knows them), `time` and `secrets`.
 pub fn variables(
     object: &Json,

@@ -47,6 +47,7 @@ pub use paint::Paint;
 pub use pod::{Pod, PodContainer, PodSpec, PodStatus};
 pub use render::{experiment_text, rollout_text, rollout_text_wide};
 pub use status::{is_degraded, is_healthy, status_line, watched_line};
+pub use table::aligned;
 pub use verdict::{Verdict, judge};
 pub use waiting::waiting_for;
 pub use why::{PodEvent, Since, Source, Why, pod_in_trouble, why, why_text};

@@ -6,7 +6,7 @@ use crate::paint::width;
 const GAP: usize = 2;
 
 /// Writes rows with every cell but the last padded to the width of its column.
-pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+pub fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let rows: Vec<&[String]> = rows.iter().map(<[String; N]>::as_slice).collect();
     aligned_slices(&rows)
 }

@@ -7,6 +7,7 @@ mod changing;
 mod completing;
 mod corners;
 mod making;
+mod notifying;
 mod planning;
 mod refused;
 mod showing;

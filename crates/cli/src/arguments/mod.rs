@@ -3,6 +3,7 @@
 mod changing;
 mod global;
 mod making;
+mod notifications;
 mod showing;
 mod value;
 
@@ -14,6 +15,10 @@ pub(crate) use changing::{
 };
 pub(crate) use global::Global;
 pub(crate) use making::{Create, CreateAnalysisRun, CreateCommand, Lint};
+pub(crate) use notifications::{
+    ConfiguredForm, GetConfigured, Notifications, NotificationsCommand, Notify, RunTrigger, TemplateCommand,
+    TriggerCommand,
+};
 pub(crate) use showing::{
     AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
     Plan, Status, Version, WaitFor, Why,
@@ -59,6 +64,8 @@ pub(crate) enum Command {
     Lint(Lint),
     /// List Rollouts or Experiments
     List(Group<ListCommand>),
+    /// Show, try out and send notifications
+    Notifications(Notifications),
     /// Set the manual pause of a Rollout
     Pause(Names),
     /// Say what an update will do

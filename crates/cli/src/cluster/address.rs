@@ -49,6 +49,8 @@ pub(crate) const ISTIO_VERSIONS: [&str; 3] =
     ["apis/networking.istio.io/v1", "apis/networking.istio.io/v1beta1", "apis/networking.istio.io/v1alpha3"];
 pub(crate) const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
 pub(crate) const DEPLOYMENTS: Resource = apps("deployments", "deployment");
+pub(crate) const CONFIG_MAPS: Resource = core("configmaps", "configmap");
+pub(crate) const SECRETS: Resource = core("secrets", "secret");
 pub(crate) const PODS: Resource = core("pods", "pod");
 pub(crate) const SERVICES: Resource = core("services", "service");
 pub(crate) const EVENTS: Resource = core("events", "event");

@@ -10,8 +10,8 @@ mod request;
 mod watch;
 
 pub(crate) use address::{
-    ANALYSIS_RUNS, ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, DEPLOYMENTS, EVENTS, EXPERIMENTS, POD_TEMPLATES,
-    PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection, selector_text, template_selector,
+    ANALYSIS_RUNS, ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, CONFIG_MAPS, DEPLOYMENTS, EVENTS, EXPERIMENTS,
+    POD_TEMPLATES, PODS, REPLICA_SETS, ROLLOUTS, Resource, SECRETS, Selection, selector_text, template_selector,
 };
 pub(crate) use connect::connect;
 pub(crate) use error::ApiError;

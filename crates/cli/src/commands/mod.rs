@@ -8,6 +8,7 @@ mod get;
 mod lint;
 mod lint_analyses;
 mod list;
+pub(crate) mod notifications;
 mod patches;
 mod plan;
 mod printed;
@@ -57,6 +58,10 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
         Command::Version(version) => Ok(version::run(&version, streams)?),
         Command::Plan(plan) if plan.filename.is_some() => plan::of_file(&plan, streams),
         Command::Completion(completion) => completion::run(&completion, streams),
+        Command::Notifications(asked) => runtime()?.block_on(async {
+            let connect = async || Ok(cluster::connect(&arguments.global).await?);
+            notifications::run(&asked, connect, Clock::system(), streams).await
+        }),
         command => {
             let checked = check(&command);
             checked?;
@@ -137,6 +142,10 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
             Some(CreateCommand::AnalysisRun(run)) => create_run::run(session, run).await,
             None => create::run(session, &create, global).await,
         },
+        Command::Notifications(asked) => {
+            let cluster = session.cluster.clone();
+            notifications::run(&asked, async || Ok(cluster.clone()), session.clock, session.streams).await
+        }
         // These were answered without a cluster.
         Command::Lint(_) | Command::Version(_) | Command::Completion(_) => Ok(Outcome::Success),
     }

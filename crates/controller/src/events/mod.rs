@@ -15,7 +15,7 @@ use tidegate_api::ObjectMeta;
 use tidegate_api::kind::API_VERSION;
 use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
-use tidegate_engine::Event;
+use tidegate_engine::{Event, Observed};
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Key, Queue};
 use tokio::sync::{mpsc, oneshot};
@@ -26,6 +26,7 @@ use self::correlator::{Correlator, Same};
 use self::recent::Recent;
 use crate::error::REQUEST_TIMEOUT;
 use crate::metrics::{Metrics, severity};
+use crate::notifications::{Notifier, with_workload};
 
 /// Senders that work side by side.
 const LANES: usize = 8;
@@ -66,6 +67,7 @@ pub(crate) struct Recorder {
     clock: Clock,
     leadership: Leadership,
     metrics: Metrics,
+    notifier: Option<Notifier>,
 }
 
 impl Recorder {
@@ -83,7 +85,12 @@ impl Recorder {
             send(client.clone(), leadership.clone(), waiting, queue.clone(), names)
         });
         let sending = futures::future::join_all(sending.collect::<Vec<_>>()).map(|_| ());
-        (Self { lanes, clock, leadership, metrics }, sending)
+        (Self { lanes, clock, leadership, metrics, notifier: None }, sending)
+    }
+
+    /// The same, with notifications of what is told.
+    pub(crate) fn with_notifier(self, notifier: Option<Notifier>) -> Self {
+        Self { notifier, ..self }
     }
 
     /// Tells about a Rollout. Whoever does not lead tells nothing: the leader does.
@@ -91,11 +98,40 @@ impl Recorder {
         if !self.leadership.is_held() {
             return;
         }
+        self.note(about, event);
+        self.tell_about(about, "Rollout", API_VERSION, event);
+    }
+
+    /// Tells about a Rollout as it was seen: notifications show it so, not as it has become since.
+    pub(crate) fn tell_of(&self, seen: &Observed, event: &Event) {
+        if !self.leadership.is_held() {
+            return;
+        }
+        let about = &seen.rollout.metadata;
+        self.note(about, event);
+        if let Some(notifier) = &self.notifier {
+            notifier.occurred("Rollout", about, event, Some(|| with_workload(&seen.rollout, &seen.workload)));
+        }
+        self.publish(about, "Rollout", API_VERSION, event);
+    }
+
+    fn note(&self, about: &ObjectMeta, event: &Event) {
         let key = Key::of(about);
         self.metrics.told(&key, event);
         let (rollout, namespace) = (key.name.as_str(), key.namespace.as_str());
         info!(rollout, namespace, event_reason = event.reason, "{}", event.message);
-        self.tell_about(about, "Rollout", API_VERSION, event);
+    }
+
+    /// A Rollout has changed: its state may have to be told.
+    pub(crate) fn changed(&self, key: &Key) {
+        if let Some(notifier) = &self.notifier {
+            notifier.queue.add(key.clone());
+        }
+    }
+
+    /// Whether anybody would hear what is told now.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.leadership.is_held()
     }
 
     /// Tells about any object.
@@ -103,6 +139,13 @@ impl Recorder {
         if !self.leadership.is_held() {
             return;
         }
+        if let Some(notifier) = &self.notifier {
+            notifier.occurred(kind, about, event, None::<fn() -> serde_json::Value>);
+        }
+        self.publish(about, kind, api_version, event);
+    }
+
+    fn publish(&self, about: &ObjectMeta, kind: &'static str, api_version: &str, event: &Event) {
         let told = Told {
             kind,
             api_version: api_version.to_owned(),

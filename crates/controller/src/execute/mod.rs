@@ -177,7 +177,7 @@ impl Execution<'_> {
 
     fn tell(&self, events: &[Event]) {
         for event in events {
-            self.executor.events.tell(&self.seen.rollout.metadata, event);
+            self.executor.events.tell_of(self.seen, event);
         }
     }
 
@@ -190,6 +190,8 @@ impl Execution<'_> {
     fn keep_rollout(&self, rollout: Rollout) {
         *self.own.rollout.lock().unwrap_or_else(PoisonError::into_inner) = Some(rollout.clone());
         self.executor.cache.rollouts.put_own(rollout);
+        // Our own writes are no news to the watches, but states have changed by them.
+        self.executor.events.changed(&self.key);
     }
 
     /// The ReplicaSet to base a write on.

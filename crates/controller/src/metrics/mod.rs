@@ -4,10 +4,14 @@
 //!   mod.rs        what is counted as it happens
 //!   rollouts.rs   what is computed from the caches: Rollouts
 //!   analysis.rs   and AnalysisRuns, templates and Experiments
+//!   notifications.rs   what was sent
 //! ```
 
 mod analysis;
+mod notifications;
 mod rollouts;
+
+pub(crate) use notifications::Notified;
 
 use std::time::Duration;
 
@@ -36,6 +40,7 @@ pub(crate) struct Metrics {
     pub runs: Looks,
     /// Looks at Experiments.
     pub experiments: Looks,
+    pub(crate) notified: Notified,
 }
 
 /// How long looks at the objects of one kind take, and which of them fail.
@@ -121,6 +126,7 @@ impl Default for Metrics {
                 ["experiment_reconcile", "Experiments reconciliation performance."],
                 ["experiment_reconcile_error", "Error occurring during the experiment"],
             ),
+            notified: Notified::default(),
         }
     }
 }
@@ -142,6 +148,7 @@ impl Metrics {
         registry.add(self.pauses.clone());
         self.runs.register(registry);
         self.experiments.register(registry);
+        self.notified.register(registry);
     }
 
     /// An update is over.
@@ -161,6 +168,7 @@ impl Metrics {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.rollouts.keep(key);
         self.events.keep(&object);
+        self.notified.keep(key);
     }
 
     /// A Rollout is gone.
@@ -168,6 +176,7 @@ impl Metrics {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.rollouts.forget(key);
         self.events.forget_after(&object, AFTER_DELETION);
+        self.notified.forget(key);
     }
 }
 

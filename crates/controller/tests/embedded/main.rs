@@ -9,6 +9,7 @@ mod garbage;
 mod istio;
 mod leading;
 mod life;
+mod notifications;
 mod observed;
 mod ownership;
 mod refused;
