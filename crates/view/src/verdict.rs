@@ -60,7 +60,7 @@ fn rank(hold: &Waiting) -> u8 {
 }
 
 /// A write in words that go on after "the controller to".
-fn told(write: &Write) -> String {
+pub(crate) fn told(write: &Write) -> String {
     match write {
         Write::Adopt(set) => format!("take over ReplicaSet {}", set.name),
         Write::Release(set) => format!("let go of ReplicaSet {}", set.name),

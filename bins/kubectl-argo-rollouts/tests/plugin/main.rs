@@ -12,5 +12,6 @@ mod planning;
 mod refused;
 mod showing;
 mod terminal;
+mod verifying;
 mod waiting;
 mod world;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::world::{World, canary, steps};
 
-fn samples() -> PathBuf {
+pub(crate) fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/cli")
 }
 
 /// Puts recorded objects into the cluster, with owners as the cluster knows them.
-fn load(world: &World, sample: &Path) {
+pub(crate) fn load(world: &World, sample: &Path) {
     let kinds = [
         ("rollouts", "/apis/argoproj.io/v1alpha1/namespaces/default"),
         ("experiments", "/apis/argoproj.io/v1alpha1/namespaces/default"),

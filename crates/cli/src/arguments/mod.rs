@@ -21,7 +21,7 @@ pub(crate) use notifications::{
 };
 pub(crate) use showing::{
     AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
-    Plan, Status, Version, WaitFor, Why,
+    Plan, Status, Verify, Version, WaitFor, Why,
 };
 
 /// Manages Rollouts.
@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Terminate(Group<TerminateCommand>),
     /// Restore an earlier pod template
     Undo(Undo),
+    /// Say what a takeover by this version's controller would change
+    Verify(Verify),
     /// Print the version
     Version(Version),
     /// Say why a Rollout stands where it stands

@@ -226,3 +226,19 @@ pub(crate) struct Completion {
     #[arg(value_name = "SHELL")]
     pub(crate) shells: Vec<String>,
 }
+
+/// Says what Tidegate's controller would do first if it took over now, for every Rollout. Nothing is written: only get and list
+/// are asked of the API.
+///
+/// `same`: nothing would be written. `would-write`: this would be written. `unsupported`: the Rollout asks for what the controller
+/// cannot do yet, and would be held as it is. The exit code is 0 when all are the same, otherwise 2.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  kubectl argo rollouts verify -A\n  kubectl argo rollouts verify -n shop -o json")]
+pub(crate) struct Verify {
+    /// Of all namespaces
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    /// Form of the answer
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) output: AnswerForm,
+}

@@ -19,6 +19,7 @@ mod status;
 mod template;
 mod triggers;
 mod undo;
+mod verify;
 mod version;
 mod why;
 
@@ -129,6 +130,7 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
         Command::Undo(undo) => undo::run(session, &undo).await,
         Command::Plan(plan) => plan::of_cluster(session, &plan).await,
         Command::Why(asked) => why::run(session, &asked).await,
+        Command::Verify(asked) => verify::run(session, &asked).await,
         Command::Status(status) => status::run(session, &status).await,
         Command::Get(group) => match group.command {
             GetCommand::Rollout(get) => get::rollout(session, &get).await,
