@@ -34,9 +34,10 @@ const LANES: usize = 8;
 const MOST_WAITING: usize = 1000;
 /// Events that each sender remembers, so that the same one again only raises a number.
 const MOST_REMEMBERED: usize = 4096 / LANES;
-/// While looks are due, events wait a little: routes first, then words about them. Not when many wait, and not for long.
-const MOST_PATIENT: usize = 96;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// While looks are due, events wait: routes and statuses first, then words about them, which are half of all requests. Not
+/// when so many wait that some may be dropped, and none for longer than this.
+const MOST_PATIENT: usize = 800;
+const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(20);
 /// Where events come from, as users filter them.
 const COMPONENT: &str = "rollouts-controller";
@@ -57,6 +58,8 @@ struct Told {
     version: String,
     event: Event,
     at: Timestamp,
+    /// When it was told, by the clock that waiting is measured with.
+    since: Instant,
 }
 
 /// Takes events to be told.
@@ -155,6 +158,7 @@ impl Recorder {
             version: about.resource_version.text().to_owned(),
             event: event.clone(),
             at: self.clock.now(),
+            since: Instant::now(),
         };
         let lane = told.uid.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % LANES);
         if let Some(lane) = self.lanes.get(lane) {
@@ -216,8 +220,7 @@ async fn send(
                 continue;
             }
         };
-        let since = Instant::now();
-        while !queue.is_empty() && waiting.len() < MOST_PATIENT && since.elapsed() < PATIENCE {
+        while !queue.is_empty() && waiting.len() < MOST_PATIENT && told.since.elapsed() < PATIENCE {
             tokio::time::sleep(NAP).await;
         }
         let Some(telling) = correlator.judge(&told.uid, &told.event, told.at) else { continue };

@@ -75,10 +75,15 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     if status["phase"] != "Degraded" {
         return Err(format!("was aborted and is {}: {}", text(&status["phase"]), text(&status["message"])));
     }
-    // A stable version that does not get well leaves the pods that do serve where they are.
-    let is_well = sets_of(mirror, rollout).any(|set| hash(set) == stable && available(set) >= LAST_SIZE);
     let running_now = running(rollout, mirror);
-    if !running_now.contains(&(stable, LAST_SIZE)) || (is_well && running_now.len() > 1) {
+    let is_well = sets_of(mirror, rollout).any(|set| hash(set) == stable && available(set) >= LAST_SIZE);
+    let serve: i64 = sets_of(mirror, rollout).map(available).sum();
+    let is_on_stable = match is_well {
+        true => running_now == [(stable, LAST_SIZE)],
+        // One that does not get well leaves the pods that do serve where they are, and gets beside them what surge allows.
+        false => running_now.iter().any(|(hash, size)| *hash == stable && (*size == LAST_SIZE || serve >= LAST_SIZE)),
+    };
+    if !is_on_stable {
         return Err(format!("was aborted and runs {:?}, {stable} is stable", running(rollout, mirror)));
     }
     let strategy = &rollout["spec"]["strategy"];
