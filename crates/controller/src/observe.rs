@@ -29,10 +29,30 @@ pub(crate) struct Sight {
 
 /// Takes everything a plan for this Rollout needs.
 pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight, LookError> {
+    let mut seen = see(shared, rollout)?;
+    see_routes(shared, &mut seen).await?;
+    if !needs_pods(&seen, shared.executor.clock.now_seconds()) {
+        return Ok(Sight { seen, pods: Vec::new() });
+    }
+    let pods = list_pods(shared, &seen).await?;
+    // Others of us have gone on meanwhile, and may have written: all the rest is seen anew.
+    let key = Key::of(&rollout.metadata);
+    let now = shared.executor.cache.rollouts.get(&key);
+    if now.is_none_or(|now| now.metadata.resource_version != rollout.metadata.resource_version) {
+        return Err(LookError::NotSynced("Rollout"));
+    }
+    let mut seen = see(shared, rollout)?;
+    see_routes(shared, &mut seen).await?;
+    seen.pods = views(&pods);
+    Ok(Sight { seen, pods })
+}
+
+/// What the caches have. Takes no time, so that all of it is of one moment.
+fn see(shared: &Shared, rollout: &Rollout) -> Result<Observed, LookError> {
     let cache = &shared.executor.cache;
     let uid = rollout.metadata.uid.text();
     let namespace = rollout.metadata.namespace.text();
-    let mut seen = Observed {
+    Ok(Observed {
         workload: match &rollout.spec.workload_ref {
             Some(reference) => shared.workloads.look_up(
                 &shared.executor.client,
@@ -53,15 +73,7 @@ pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight,
         lacks_experiments: shared.options.lacks_analysis && shared.options.experiments.is_none(),
         rollout: rollout.clone(),
         ..Observed::default()
-    };
-    see_routes(shared, &mut seen).await?;
-    let pods = if needs_pods(&seen, shared.executor.clock.now_seconds()) {
-        list_pods(shared, &seen).await?
-    } else {
-        Vec::new()
-    };
-    seen.pods = views(&pods);
-    Ok(Sight { seen, pods })
+    })
 }
 
 /// VirtualServices and the DestinationRule, if the Rollout names any.

@@ -240,7 +240,7 @@ fn shares(what: &str, spent: &[(&'static str, f64)], took: Duration) -> String {
     format!("{what}: {}", each.join(", "))
 }
 
-fn requests(tally: &Tally, share: u64) -> String {
+pub(crate) fn requests(tally: &Tally, share: u64) -> String {
     let rows = tally.rows(share).into_iter().filter(|(_, count)| *count >= 0.005);
     let rows: Vec<String> = rows
         .map(|(name, count)| if share == 1 { format!("{name} {count:.0}") } else { format!("{name} {count:.2}") })

@@ -65,7 +65,10 @@ impl Run<'_> {
         self.update(&mut fleet, &mut running).await?;
         self.latencies(&mut fleet, &mut running).await?;
         if self.cli.istio {
-            routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures).await?;
+            let after =
+                routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures)
+                    .await?;
+            self.notes.push(format!("requests for each of the aborts at once, after the routes: {after}"));
         }
         settle(&self.stage).await?;
         self.stage.quiet(&mut running, CALM_WITHIN).await?;

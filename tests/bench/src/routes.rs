@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tidegate_clock::Clock;
 
 use crate::Cli;
-use crate::audit::Entry;
+use crate::analyses::requests;
+use crate::audit::{Entry, Tally};
 use crate::figures::{Figures, Unit, milliseconds, percentile};
 use crate::fleet::{Fleet, Seen};
 use crate::objects::{self, NAMESPACE, NOBODYS, ONCE, PROBE, Routed, TWICE};
@@ -49,7 +50,7 @@ pub(crate) async fn measure(
     cli: &Cli,
     count: usize,
     figures: &mut Figures,
-) -> Result<()> {
+) -> Result<String> {
     crate::say("  changing a VirtualService by hand, again and again");
     let mut watch = prepare(stage, running).await?;
     let bare = bare(stage, cli.samples).await?;
@@ -266,7 +267,7 @@ fn spread(entries: &[Entry]) -> Vec<f64> {
     taken
 }
 
-/// Aborts most of the fleet at once.
+/// Aborts most of the fleet at once; says what was asked for each afterwards.
 async fn all_at_once(
     stage: &mut Stage,
     fleet: &mut Fleet,
@@ -274,7 +275,7 @@ async fn all_at_once(
     cli: &Cli,
     count: usize,
     figures: &mut Figures,
-) -> Result<()> {
+) -> Result<String> {
     let count = AT_ONCE.min(count);
     crate::say(&format!("  aborting {count} updates at once"));
     let patience = Duration::from_secs(cli.patience);
@@ -311,20 +312,16 @@ async fn all_at_once(
     fleet.until("aborted", count, patience, running, Seen::is_aborted).await?;
     let done = Clock::system().now();
     let after = stage.quiet(running, patience).await?;
-    let writes_since = |moment: Timestamp| {
-        let is_write = |entry: &&Entry| {
-            entry.user == USER
-                && entry.received > moment
-                && !matches!(entry.verb.as_str(), "watch" | "get" | "list")
-                && !matches!(entry.resource.as_str(), "events" | "leases")
-        };
-        after.iter().filter(is_write).count() as f64 / count as f64
+    let since = |moment: Timestamp| {
+        let later: Vec<Entry> = after.iter().filter(|entry| entry.received > moment).cloned().collect();
+        Tally::of(&later, USER)
     };
+    let writes_since = |moment: Timestamp| since(moment).writes() as f64 / count as f64;
     figures.held("writes after that, for each", writes_since(moved), Unit::Each, Some(targets::WRITES_AFTER_ABORT));
     figures.add("  of them after all are told as aborted", writes_since(done), Unit::Each);
     stage.patch_rollouts(0..count, false, |number| objects::image(number, "shop:2")).await?;
     fleet.until("Healthy", count, patience, running, Seen::is_healthy).await?;
-    Ok(())
+    Ok(requests(&since(moved), count as u64))
 }
 
 #[cfg(test)]

@@ -41,7 +41,19 @@ impl<'a> Pass<'a> {
                 return true;
             }
         }
-        self.scale_down_old_canaries(canary)
+        self.scale_down_old_canaries(canary) || self.make_room(canary)
+    }
+
+    /// Pods of old sets serve and cannot go before others do; the new set gets none while surge is used up by stable pods that
+    /// do not serve. The goal does not ask for those: they go, or nothing would ever move.
+    fn make_room(&mut self, canary: &'a CanaryStrategy) -> bool {
+        let (Some(new), Some(stable)) = (self.sets.new, self.sets.distinct_stable()) else { return false };
+        let at = self.situation(canary);
+        let is_held_up = canary.traffic_routing.is_none() && counts::sum(at.others.iter().map(|set| set.spec)) > 0;
+        let goal = counts::basic_target(&at);
+        let needed = goal.stable.max(stable.serving());
+        let can_give = is_held_up && new.spec_replicas() < goal.canary && stable.spec_replicas() > needed;
+        can_give && self.scale(stable, needed, false)
     }
 
     fn size_new_canary(&mut self, canary: &'a CanaryStrategy, new: &'a ReplicaSet, delay: Option<AbortDelay>) -> bool {

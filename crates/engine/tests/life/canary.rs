@@ -62,6 +62,24 @@ fn an_abort_goes_back_to_stable_and_a_retry_starts_again() {
     assert_log("canary-abort-retry", &world);
 }
 
+/// A version becomes stable at once where none is, as in Argo Rollouts, also one whose pods never come: then those of the version
+/// before serve, and surge must not be used up for ever.
+#[test]
+fn pods_of_a_stable_version_that_never_came_make_room_for_the_next() {
+    let canary = json!({"canary": {"maxSurge": 1, "maxUnavailable": 0}});
+    let mut world = World::new(rollout(3, canary));
+    world.settle().patch_status("lose the stable version", json!({"stableRS": ""}));
+    world.broken = Some("shop:2");
+    world.set_image("shop:2").settle();
+    assert_eq!(world.sizes(), [("1".to_owned(), 3), ("2".to_owned(), 1)].into());
+
+    world.fewest_available = i32::MAX;
+    world.set_image("shop:3").settle();
+    assert_eq!(world.status().phase.text(), "Healthy", "{}", world.log.join("\n"));
+    assert_eq!(world.sizes(), [("3".to_owned(), 3)].into());
+    assert!(world.most_pods <= 4 && world.fewest_available >= 3, "{} {}", world.most_pods, world.fewest_available);
+}
+
 #[test]
 fn an_abort_that_is_first_seen_together_with_the_new_revision_holds_that_revision() {
     let mut world = canary(4, json!([{"setWeight": 50}]));

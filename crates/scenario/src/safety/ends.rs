@@ -77,7 +77,7 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     }
     let running_now = running(rollout, mirror);
     let is_well = sets_of(mirror, rollout).any(|set| hash(set) == stable && available(set) >= LAST_SIZE);
-    let serve: i64 = sets_of(mirror, rollout).map(available).sum();
+    let serve: i64 = sets_of(mirror, rollout).map(|set| available(set)).sum();
     let is_on_stable = match is_well {
         true => running_now == [(stable, LAST_SIZE)],
         // One that does not get well leaves the pods that do serve where they are, and gets beside them what surge allows.
@@ -88,8 +88,11 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     }
     let strategy = &rollout["spec"]["strategy"];
     for live in [&strategy["blueGreen"]["activeService"], &strategy["canary"]["stableService"]] {
-        if live.is_string() && led_to(mirror, text(live)) != stable {
-            return Err(format!("was aborted and {live} leads to {}", led_to(mirror, text(live))));
+        let led = led_to(mirror, text(live));
+        // While it does not, live traffic stays with what serves: a set with pods, or all of them before anything was stable.
+        let serves = led.is_empty() || sets_of(mirror, rollout).any(|set| hash(set) == led && available(set) > 0);
+        if live.is_string() && led != stable && (is_well || !serves) {
+            return Err(format!("was aborted and {live} leads to {led}"));
         }
     }
     Ok(())
