@@ -74,13 +74,14 @@ fn compile(root: &Path, programs: &[&str], flags: &str) -> Command {
     build
 }
 
-/// The record, made if there is none or another compiler made it. One that is older than the code does no harm: what has
-/// changed since is compiled as if nothing were known of it.
+/// The record, made if there is none or if it is of another compiler or of crates that depended on others: their functions
+/// have other names now. One that is older than the code does no harm: what has changed since is compiled as if nothing were
+/// known of it.
 fn learnt(root: &Path) -> Result<PathBuf> {
     let folder = target_folder(root).join("training");
-    let (record, made_by) = (folder.join("record.profdata"), folder.join("compiler.txt"));
-    let compiler = compiler()?;
-    if record.is_file() && fs::read_to_string(&made_by).is_ok_and(|by| by == compiler) {
+    let (record, made_of) = (folder.join("record.profdata"), folder.join("made-of.txt"));
+    let names = names(root)?;
+    if record.is_file() && fs::read_to_string(&made_of).is_ok_and(|of| of == names) {
         say(&format!("trained with {} (delete it to train again)", record.display()));
         return Ok(record);
     }
@@ -100,7 +101,7 @@ fn learnt(root: &Path) -> Result<PathBuf> {
     let parts = fs::read_dir(&raw).with_context(|| format!("cannot read {}", raw.display()))?;
     let parts = parts.map(|part| Ok(part?.path().into_os_string())).collect::<Result<Vec<OsString>>>()?;
     succeed(Command::new(merge).args(["merge", "-o"]).arg(&record).args(parts))?;
-    fs::write(&made_by, compiler).with_context(|| format!("cannot write {}", made_by.display()))?;
+    fs::write(&made_of, names).with_context(|| format!("cannot write {}", made_of.display()))?;
     // Gigabytes that nobody needs again.
     for used in [raw, built] {
         fs::remove_dir_all(&used).with_context(|| format!("cannot remove {}", used.display()))?;
@@ -108,8 +109,11 @@ fn learnt(root: &Path) -> Result<PathBuf> {
     Ok(record)
 }
 
-fn compiler() -> Result<String> {
-    said(Command::new("rustc").arg("-vV"))
+/// All that the names of functions depend on: the compiler, and every crate with what it depends on.
+fn names(root: &Path) -> Result<String> {
+    let lock = root.join("Cargo.lock");
+    let crates = fs::read_to_string(&lock).with_context(|| format!("cannot read {}", lock.display()))?;
+    Ok(said(Command::new("rustc").arg("-vV"))? + &crates)
 }
 
 /// The tool that joins records, of the same LLVM as the compiler; fetched if it is not installed.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tidegate_testbed::{Options, Testbed};
 
-use program::{Program, kubectl, until};
+use program::{Program, install, kubectl, until};
 
 /// What the manifests call the account.
 const ACCOUNT: &str = "argo-rollouts";
@@ -105,20 +105,18 @@ async fn play(testbed: &Testbed, namespace: &str, program: &Program) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rights_of_the_manifests_are_enough_for_the_cluster_and_for_one_namespace() {
     let testbed = Testbed::start(Options::default()).await.unwrap();
-    kubectl(&testbed, &["create", "-k", &manifest("crds")]).await;
-    kubectl(&testbed, &["wait", "--for=condition=Established", "crd", "--all"]).await;
+    install(&testbed).await;
 
     // Given an installation in a namespace, then one for the cluster.
     kubectl(&testbed, &["create", "namespace", "team"]).await;
     kubectl(&testbed, &["apply", "-n", "team", "-f", &manifest("namespace-install.yaml")]).await;
     let config = kubeconfig(&testbed, "team").await;
     let flags = ["--namespaced", "--namespace=team"];
-    let program = Program::start_with(&config, &flags, &[("POD_NAMESPACE", "team")]);
+    let mut program = Program::start_with(&config, &flags, &[("POD_NAMESPACE", "team")]);
     program.says("I am the new leader: ").await;
     play(&testbed, "team", &program).await;
-    drop(program);
+    program.child.kill().await.unwrap();
 
-    kubectl(&testbed, &["create", "namespace", "argo-rollouts"]).await;
     kubectl(&testbed, &["apply", "-n", "argo-rollouts", "-f", &manifest("install.yaml")]).await;
     let config = kubeconfig(&testbed, "argo-rollouts").await;
     let program = Program::start(&config, &[]);

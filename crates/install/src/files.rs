@@ -7,6 +7,9 @@ use std::path::Path;
 
 use crate::GeneratedFile;
 
+/// Folders beside the generated ones whose files people write.
+const BY_HAND: [&str; 1] = ["observability"];
+
 /// How deep below `manifests/` a forgotten file is looked for; the generator itself uses two levels.
 const MAX_DEPTH: usize = 8;
 
@@ -77,7 +80,7 @@ impl Walk<'_> {
     fn root_itself(&mut self, known: &BTreeSet<&str>) {
         for (name, is_folder) in self.entries("") {
             match is_folder {
-                true if known.contains(name.as_str()) => {}
+                true if known.contains(name.as_str()) || BY_HAND.contains(&name.as_str()) => {}
                 true => self.folder(&name, MAX_DEPTH),
                 false => self.file(name),
             }

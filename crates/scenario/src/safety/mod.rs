@@ -84,6 +84,11 @@ pub fn experiment() -> Experiment {
     experiment_of(Theme::Plain)
 }
 
+/// The same, each run a minute long: for what takes longer to show than most runs last.
+pub fn experiment_of_minutes() -> Experiment {
+    Experiment { scenario: Arc::new(Rollouts { theme: Theme::Plain, is_long: true }), ..experiment() }
+}
+
 /// The same with Rollouts behind VirtualServices and DestinationRules.
 pub fn experiment_with_routes() -> Experiment {
     experiment_of(Theme::Routed)
@@ -101,7 +106,7 @@ pub fn experiment_with_experiments() -> Experiment {
 
 fn experiment_of(theme: Theme) -> Experiment {
     Experiment {
-        scenario: Arc::new(Rollouts { theme }),
+        scenario: Arc::new(Rollouts { theme, is_long: false }),
         subject: Arc::new(Controller {
             analyses: matches!(theme, Theme::Analysed | Theme::Tried),
             experiments: theme == Theme::Tried,
@@ -116,6 +121,8 @@ fn experiment_of(theme: Theme) -> Experiment {
 #[derive(Clone, Copy, Debug)]
 struct Rollouts {
     theme: Theme,
+    /// Whether every run takes a minute.
+    is_long: bool,
 }
 
 /// What the Rollouts are about.
@@ -157,10 +164,10 @@ impl Scenario for Rollouts {
         let mut random = Random::new(seed, "length");
         let mut drawn = random.below(10);
         for (share, seconds) in LENGTHS {
-            if drawn < share {
+            if drawn < share && !self.is_long {
                 return Duration::from_secs(seconds.start + random.below(seconds.end - seconds.start));
             }
-            drawn -= share;
+            drawn = drawn.saturating_sub(share);
         }
         Duration::from_secs(60)
     }

@@ -50,8 +50,8 @@ impl<'a, C: AsyncFn() -> Result<Cluster, Failure>> Source<'a, C> {
     /// The configuration. What is wrong with single entries is in it.
     pub(super) async fn config(&mut self) -> Result<Config, Failure> {
         let asked = self.asked;
-        let is_twice = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));
-        if is_twice(&asked.config_map) && is_twice(&asked.secret) {
+        let is_standard_input = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if is_standard_input(&asked.config_map) && is_standard_input(&asked.secret) {
             return Err(Failure::said("--config-map and --secret cannot both be read from standard input"));
         }
         let entries = self.entries(asked.config_map.as_deref(), CONFIG_MAPS, "ConfigMap", CONFIG_MAP).await?;
