@@ -58,9 +58,7 @@ fn experiment(mutation: Mutation) -> Experiment {
     match mutation {
         Mutation::SwitchesWithoutAVerdict => safety::experiment_with_analyses(),
         // These show when a bad version has been there for as long as its deadline, or been followed by others.
-        Mutation::AbortsUnasked | Mutation::DrainsOldSetsAtOnce | Mutation::PromotesTheAborted => {
-            safety::experiment_of_minutes()
-        }
+        Mutation::AbortsUnasked | Mutation::DrainsOldSetsAtOnce => safety::experiment_of_minutes(),
         _ => safety::experiment(),
     }
 }
