@@ -7,6 +7,7 @@ use tidegate_sim::Invariant;
 use tidegate_sim::journal::Mirror;
 
 use super::cast::{Ending, Kind, LAST_IMAGE, LAST_SIZE, Member};
+use super::floor::ceiling;
 use super::objects::{NAMESPACE, ROLLOUTS, SERVICES, available, hash, owner, selected, sets_of, size, text};
 
 /// Rollouts with one kind of ending end where a quiet run ends.
@@ -76,12 +77,15 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
         return Err(format!("was aborted and is {}: {}", text(&status["phase"]), text(&status["message"])));
     }
     let running_now = running(rollout, mirror);
-    let is_well = sets_of(mirror, rollout).any(|set| hash(set) == stable && available(set) >= LAST_SIZE);
+    let well = sets_of(mirror, rollout).find(|set| hash(set) == stable).map_or(0, |set| available(set));
+    let is_well = well >= LAST_SIZE;
+    let all: i64 = running_now.iter().map(|(_, size)| size).sum();
     let serve: i64 = sets_of(mirror, rollout).map(|set| available(set)).sum();
+    // One that does not get well leaves the pods that do serve where they are, and gets beside them all that surge allows.
+    let is_full = all >= ceiling(rollout) && serve >= LAST_SIZE;
     let is_on_stable = match is_well {
         true => running_now == [(stable, LAST_SIZE)],
-        // One that does not get well leaves the pods that do serve where they are, and gets beside them what surge allows.
-        false => running_now.iter().any(|(hash, size)| *hash == stable && (*size == LAST_SIZE || serve >= LAST_SIZE)),
+        false => running_now.iter().any(|(hash, size)| *hash == stable && (*size == LAST_SIZE || is_full)),
     };
     if !is_on_stable {
         return Err(format!("was aborted and runs {:?}, {stable} is stable", running(rollout, mirror)));
@@ -89,9 +93,9 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     let strategy = &rollout["spec"]["strategy"];
     for live in [&strategy["blueGreen"]["activeService"], &strategy["canary"]["stableService"]] {
         let led = led_to(mirror, text(live));
-        // While it does not, live traffic stays with what serves: a set with pods, or all of them before anything was stable.
+        // While it has no pod at all, live traffic stays with what serves: a set with pods, or all before anything was stable.
         let serves = led.is_empty() || sets_of(mirror, rollout).any(|set| hash(set) == led && available(set) > 0);
-        if live.is_string() && led != stable && (is_well || !serves) {
+        if live.is_string() && led != stable && (well > 0 || !serves) {
             return Err(format!("was aborted and {live} leads to {led}"));
         }
     }

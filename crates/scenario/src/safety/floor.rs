@@ -154,10 +154,25 @@ impl Invariant for Floor {
 
 /// How many pods must serve: all in blue-green, in a canary all but those that may be missing.
 pub(super) fn floor(rollout: &Value) -> i64 {
+    (size(rollout) - fence(rollout).missing).max(0)
+}
+
+/// How many pods there may be: all in blue-green, in a canary those that may come early as well.
+pub(super) fn ceiling(rollout: &Value) -> i64 {
+    size(rollout) + fence(rollout).surge
+}
+
+/// How many pods may be missing, and how many there may be too many.
+struct Fence {
+    missing: i64,
+    surge: i64,
+}
+
+fn fence(rollout: &Value) -> Fence {
     let wanted = size(rollout);
     let canary = &rollout["spec"]["strategy"]["canary"];
     if !canary.is_object() {
-        return wanted;
+        return Fence { missing: 0, surge: 0 };
     }
     let share = |value: &Value, default: i64| match value {
         Value::Number(number) => (number.as_i64().unwrap_or(0), false),
@@ -170,5 +185,5 @@ pub(super) fn floor(rollout: &Value) -> i64 {
     let surge = if is_share { (surge * wanted + 99) / 100 } else { surge };
     // With room for neither, one pod may be missing.
     let missing = if missing == 0 && surge == 0 { 1 } else { missing };
-    (wanted - missing).max(0)
+    Fence { missing, surge }
 }
