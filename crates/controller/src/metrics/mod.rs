@@ -43,20 +43,23 @@ pub(crate) struct Metrics {
     pub(crate) notified: Notified,
 }
 
-/// How long looks at the objects of one kind take, and which of them fail.
+/// How long looks at the objects of one kind take, and which of them fail; and, for as long as they are there, what was sent
+/// about them.
 #[derive(Clone)]
 pub(crate) struct Looks {
     took: Histograms,
     errors: Counters,
+    notified: Notified,
 }
 
 impl Looks {
     /// Name and text of both.
-    fn new(took: [&'static str; 2], errors: [&'static str; 2]) -> Self {
+    fn new(took: [&'static str; 2], errors: [&'static str; 2], notified: &Notified) -> Self {
         let object = &["namespace", "name"];
         Self {
             took: Histograms::new(took[0], took[1], object, LOOK_BOUNDS),
             errors: Counters::new(errors[0], errors[1], object),
+            notified: notified.clone(),
         }
     }
 
@@ -78,6 +81,7 @@ impl Looks {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.took.keep(&object);
         self.errors.keep(&object);
+        self.notified.keep(key);
     }
 
     /// An object is gone.
@@ -85,11 +89,13 @@ impl Looks {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.took.forget_after(&object, AFTER_DELETION);
         self.errors.forget_after(&object, AFTER_DELETION);
+        self.notified.forget(key);
     }
 }
 
 impl Default for Metrics {
     fn default() -> Self {
+        let notified = Notified::default();
         Self {
             events: Counters::new(
                 "rollout_events_total",
@@ -117,16 +123,19 @@ impl Default for Metrics {
             rollouts: Looks::new(
                 ["rollout_reconcile", "Rollout reconciliation performance."],
                 ["rollout_reconcile_error", "Error occurring during the rollout"],
+                &notified,
             ),
             runs: Looks::new(
                 ["analysis_run_reconcile", "Analysis Run reconciliation performance."],
                 ["analysis_run_reconcile_error", "Error occurring during the analysis run"],
+                &notified,
             ),
             experiments: Looks::new(
                 ["experiment_reconcile", "Experiments reconciliation performance."],
                 ["experiment_reconcile_error", "Error occurring during the experiment"],
+                &notified,
             ),
-            notified: Notified::default(),
+            notified,
         }
     }
 }
@@ -168,7 +177,6 @@ impl Metrics {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.rollouts.keep(key);
         self.events.keep(&object);
-        self.notified.keep(key);
     }
 
     /// A Rollout is gone.
@@ -176,7 +184,6 @@ impl Metrics {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.rollouts.forget(key);
         self.events.forget_after(&object, AFTER_DELETION);
-        self.notified.forget(key);
     }
 }
 
@@ -206,5 +213,33 @@ impl Source for Computed {
         for experiment in self.cache.experiments.within("") {
             analysis::write_experiment(page, &experiment);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_delivery::{About, Observer as _};
+
+    use super::*;
+
+    /// Runs and Experiments come and go by the thousand: what was sent about them must not stay for ever.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_sent_about_an_object_of_any_kind_goes_with_it() {
+        let (metrics, registry) = (Metrics::default(), Registry::default());
+        metrics.register(&registry);
+        for (looks, name) in [(&metrics.rollouts, "a"), (&metrics.runs, "b"), (&metrics.experiments, "c")] {
+            let about = About {
+                namespace: "default".to_owned(),
+                name: name.to_owned(),
+                severity: "Normal",
+                reason: "Any".to_owned(),
+            };
+            metrics.notified.sent(&about, true);
+            metrics.notified.took(&about, Duration::from_secs(1));
+            assert!(registry.text().contains(&format!("{{name=\"{name}\"")), "{}", registry.text());
+            looks.forget(&Key::new("default", name));
+        }
+        tokio::time::sleep(AFTER_DELETION + Duration::from_secs(1)).await;
+        assert!(!registry.text().contains("{name="), "{}", registry.text());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use serde_json::{Value as Json, json};
 use tidegate_api::names::annotations;
 use tidegate_api::rollout::Rollout;
@@ -21,7 +21,7 @@ use tracing::error;
 use super::{Notifier, seen};
 use crate::controller::{Shared, said};
 use crate::error::{LookError, in_time};
-use crate::execute::FIELD_MANAGER;
+use crate::execute::patch_params;
 
 /// Marks of what was told, while they could not be written: being told twice is worse than a longer memory.
 #[derive(Clone, Default)]
@@ -159,9 +159,8 @@ async fn write(shared: &Shared, key: &Key, annotation: Option<String>) -> Result
     shared.executor.check_leadership()?;
     let api: Api<Rollout> = Api::namespaced(shared.executor.client.clone(), &key.namespace);
     let patch = json!({"metadata": {"annotations": {annotations::NOTIFIED: annotation}}});
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     let patched = in_time("patch", "Rollout", key, async {
-        let patched = api.patch(&key.name, &params, &Patch::Merge(&patch)).await;
+        let patched = api.patch(&key.name, &patch_params(), &Patch::Merge(&patch)).await;
         patched.map_err(|error| LookError::api("patch", "Rollout", key, error))
     });
     shared.executor.cache.rollouts.put_own(patched.await?);
