@@ -31,7 +31,7 @@ pub(crate) async fn settings(flags: &Flags, namespace: &str, manners: &Manners) 
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let hosts = hosts(&environment, ALLOW, DENY)?;
     let transport = Client::new(hosts, Proxies::from_environment(&environment), Roots::System)
-        .map_err(|error| StartError::Analysis(error.to_string()))?;
+        .map_err(|error| StartError::Outgoing(error.to_string()))?;
     let said = |name: &str| environment.get(name).filter(|value| !value.is_empty()).cloned();
     let elsewhere = match said(JOB_KUBECONFIG) {
         Some(file) => Some(job_client(&file, manners).await?),
@@ -62,13 +62,13 @@ pub(crate) fn hosts(environment: &BTreeMap<String, String>, allow: &str, deny: &
         let texts = environment.get(name).map(String::as_str).unwrap_or_default().split(',');
         let texts = texts.map(str::trim).filter(|text| !text.is_empty());
         let read = |text: &str| text.parse::<HostRule>();
-        texts.map(read).collect::<Result<Vec<_>, _>>().map_err(|error| StartError::Analysis(format!("{name}: {error}")))
+        texts.map(read).collect::<Result<Vec<_>, _>>().map_err(|error| StartError::Outgoing(format!("{name}: {error}")))
     };
     Ok(Hosts { allow: rules(allow)?, deny: rules(deny)? })
 }
 
 async fn job_client(file: &str, manners: &Manners) -> Result<kube::Client, StartError> {
-    let failed = |text: String| StartError::Analysis(format!("{JOB_KUBECONFIG} {file}: {text}"));
+    let failed = |text: String| StartError::Outgoing(format!("{JOB_KUBECONFIG} {file}: {text}"));
     let config = if file == "in-cluster" {
         Config::incluster().map_err(|error| failed(error.to_string()))?
     } else {

@@ -23,7 +23,7 @@ pub(crate) fn settings(flags: &Flags, namespace: &str, clock: Clock) -> Result<N
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let hosts = analysis::hosts(&environment, ALLOW, DENY)?;
     let client = Client::new(hosts, Proxies::from_environment(&environment), Roots::System)
-        .map_err(|error| StartError::Analysis(error.to_string()))?;
+        .map_err(|error| StartError::Outgoing(error.to_string()))?;
     Ok(Notifications {
         carrier: Arc::new(Network::new(client, clock)),
         namespace: namespace.to_owned(),

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod program;
+#[path = "program/serving.rs"]
+mod serving;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,11 +13,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidegate_testbed::{Options, Part, Testbed, free_ports, prepare_prometheus};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use program::{Program, install, kubectl, until};
+use serving::serve;
 
 async fn apply(testbed: &Testbed, name: &str, mut object: Value) {
     let fields = object.as_object_mut().unwrap();
@@ -107,28 +108,18 @@ struct Demo {
 
 impl Demo {
     async fn start(version: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let is_bad = Arc::new(AtomicBool::new(false));
         let (flag, begun) = (Arc::clone(&is_bad), Instant::now());
-        tokio::spawn(async move {
-            let (mut seen, mut good, mut bad) = (0_u64, 0_u64, 0_u64);
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let all = u64::try_from(begun.elapsed().as_millis()).unwrap() / 100;
-                let failed = if flag.load(Ordering::Relaxed) { (all - seen) / 2 } else { 0 };
-                (good, bad, seen) = (good + all - seen - failed, bad + failed, all);
-                let own =
-                    format!("demo_requests_total{{code=\"200\"}} {good}\ndemo_requests_total{{code=\"500\"}} {bad}\n");
-                let body = own + &of_a_mesh(version, good, bad);
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-                    body.len()
-                );
-                let mut request = [0; 4096];
-                let _ = stream.read(&mut request).await;
-                let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
-            }
-        });
+        let (mut seen, mut good, mut bad) = (0_u64, 0_u64, 0_u64);
+        let port = serve(move || {
+            let all = u64::try_from(begun.elapsed().as_millis()).unwrap() / 100;
+            let failed = if flag.load(Ordering::Relaxed) { (all - seen) / 2 } else { 0 };
+            (good, bad, seen) = (good + all - seen - failed, bad + failed, all);
+            let own =
+                format!("demo_requests_total{{code=\"200\"}} {good}\ndemo_requests_total{{code=\"500\"}} {bad}\n");
+            own + &of_a_mesh(version, good, bad)
+        })
+        .await;
         Self { port, is_bad }
     }
 }

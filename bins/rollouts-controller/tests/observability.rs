@@ -5,6 +5,8 @@
 #[path = "program/asking.rs"]
 mod asking;
 mod program;
+#[path = "program/serving.rs"]
+mod serving;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,12 +14,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidegate_testbed::{Options, Part, Testbed, free_ports, prepare_prometheus};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use asking::{ask, port};
 use program::{PATIENCE, Program, install, kubectl, until};
+use serving::serve;
 
 fn repository() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -61,26 +62,15 @@ async fn configure_notifications(testbed: &Testbed) {
 
 /// A controller in distress: what a healthy one does not show. Its errors grow with every scrape.
 async fn distressed() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        let mut errors = 0;
-        while let Ok((mut stream, _)) = listener.accept().await {
-            errors += 1;
-            let body = format!(
-                "# TYPE rollout_reconcile_error counter\nrollout_reconcile_error{{name=\"x\",namespace=\"y\"}} {errors}\n\
-                 # TYPE workqueue_depth gauge\nworkqueue_depth{{name=\"Rollouts\"}} 101\n"
-            );
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-                body.len()
-            );
-            let mut request = [0; 4096];
-            let _ = stream.read(&mut request).await;
-            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
-        }
-    });
-    port
+    let mut errors = 0;
+    serve(move || {
+        errors += 1;
+        format!(
+            "# TYPE rollout_reconcile_error counter\nrollout_reconcile_error{{name=\"x\",namespace=\"y\"}} {errors}\n\
+             # TYPE workqueue_depth gauge\nworkqueue_depth{{name=\"Rollouts\"}} 101\n"
+        )
+    })
+    .await
 }
 
 /// The rules as they are shipped, but for the time they wait: nobody waits a day for a test.

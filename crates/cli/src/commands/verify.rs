@@ -69,16 +69,16 @@ pub(crate) async fn run(session: &mut Session<'_, '_>, asked: &Verify) -> Result
 }
 
 impl Finding {
+    fn why(&self) -> Vec<String> {
+        self.takeover.details().iter().chain(&self.newer).cloned().collect()
+    }
+
     fn json(&self) -> Value {
-        let mut details = self.takeover.details().to_vec();
-        details.extend(self.newer.clone());
-        json!({"namespace": self.namespace, "name": self.name, "verdict": self.takeover.word(), "why": details})
+        json!({"namespace": self.namespace, "name": self.name, "verdict": self.takeover.word(), "why": self.why()})
     }
 
     fn cells(&self) -> [String; 4] {
-        let mut details = self.takeover.details().to_vec();
-        details.extend(self.newer.clone());
-        [self.namespace.clone(), self.name.clone(), self.takeover.word().to_owned(), details.join("; ")]
+        [self.namespace.clone(), self.name.clone(), self.takeover.word().to_owned(), self.why().join("; ")]
     }
 }
 

@@ -1,6 +1,7 @@
 //! `notifications`: what is configured, what it would say, and whether it arrives.
 //!
 //! ```text
+//!   listing.rs    what is configured, in every form
 //!   source.rs     the configuration and the Rollout, from the cluster or from files
 //!   templates.rs  `template get` and `template notify`
 //!   triggers.rs   `trigger get` and `trigger run`
@@ -8,11 +9,10 @@
 //!
 //! A cluster is asked only for what no file was named for.
 
+mod listing;
 mod source;
 mod templates;
 mod triggers;
-
-use std::collections::BTreeMap;
 
 use tidegate_clock::Clock;
 
@@ -59,9 +59,4 @@ fn two(words: &[String]) -> Result<(&str, &str), Failure> {
         [name, resource] => Ok((name, resource)),
         _ => Err(Failure::said(format!("expected two arguments, got {}", words.len()))),
     }
-}
-
-/// All that is configured, or the one of a name.
-fn selected<'a, T>(all: &'a BTreeMap<String, T>, name: Option<&str>) -> impl Iterator<Item = (&'a String, &'a T)> {
-    all.iter().filter(move |(known, _)| name.is_none_or(|name| name == known.as_str()))
 }

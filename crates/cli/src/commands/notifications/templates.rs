@@ -10,13 +10,13 @@ use tidegate_expr::Value;
 use tidegate_notify::{Config, Destination, Sending};
 use tidegate_providers::client::Roots;
 use tidegate_providers::{Client, Hosts, Proxies};
-use tidegate_view::aligned;
 
+use super::listing::{Listing, warn};
 use super::source::Source;
-use super::{selected, two};
-use crate::arguments::{ConfiguredForm, GetConfigured, Notify};
+use super::two;
+use crate::arguments::{GetConfigured, Notify};
 use crate::cluster::Cluster;
-use crate::commands::printed::{json, yaml};
+use crate::commands::printed::yaml;
 use crate::failure::Failure;
 use crate::{Outcome, Streams};
 
@@ -32,24 +32,13 @@ pub(super) async fn get(
 ) -> Result<Outcome, Failure> {
     let form = get.form()?;
     let config = source.config().await?;
-    let found = selected(&config.templates, get.name.as_deref());
-    let text = match form {
-        ConfiguredForm::Wide => {
-            let rows = found.map(|(name, template)| [name.clone(), preview(&template.source)]);
-            let head = ["NAME", "PREVIEW"].map(str::to_owned);
-            aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
-        }
-        ConfiguredForm::Name => found.map(|(name, _)| format!("{name}\n")).collect(),
-        ConfiguredForm::Yaml => yaml(&all(found))?,
-        ConfiguredForm::Json => json(&all(found))?,
+    let listing = Listing {
+        all: &config.templates,
+        head: ["NAME", "PREVIEW"],
+        rows: |name, template| vec![[name.to_owned(), preview(&template.source)]],
+        source: |template| template.source.clone(),
     };
-    warn(&config, streams)?;
-    streams.out.write_all(text.as_bytes())?;
-    Ok(Outcome::Success)
-}
-
-fn all<'a>(found: impl Iterator<Item = (&'a String, &'a tidegate_notify::NotificationTemplate)>) -> Json {
-    found.map(|(name, template)| (name.clone(), template.source.clone())).collect::<Map<_, _>>().into()
+    listing.show(get, form, &config, streams)
 }
 
 /// The first line of the message, or everything when there is none.
@@ -62,14 +51,6 @@ fn preview(template: &Json) -> String {
     }
     let end = (0..PREVIEW).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
     format!("{}...", &line[..end])
-}
-
-/// What is wrong with the configuration, before it is missed.
-pub(super) fn warn(config: &Config, streams: &mut Streams<'_>) -> Result<(), Failure> {
-    for problem in &config.problems {
-        writeln!(streams.err, "Warning: {problem}")?;
-    }
-    Ok(())
 }
 
 pub(super) async fn notify(

@@ -5,12 +5,11 @@ use tidegate_clock::Clock;
 use tidegate_notify::Condition;
 use tidegate_view::aligned;
 
+use super::listing::{Listing, warn};
 use super::source::Source;
-use super::templates::warn;
-use super::{selected, two};
-use crate::arguments::{ConfiguredForm, GetConfigured, RunTrigger};
+use super::two;
+use crate::arguments::{GetConfigured, RunTrigger};
 use crate::cluster::Cluster;
-use crate::commands::printed::{json, yaml};
 use crate::failure::Failure;
 use crate::{Outcome, Streams};
 
@@ -21,33 +20,19 @@ pub(super) async fn get(
 ) -> Result<Outcome, Failure> {
     let form = get.form()?;
     let config = source.config().await?;
-    let found = selected(&config.triggers, get.name.as_deref());
-    let text = match form {
-        ConfiguredForm::Wide => {
-            let head = ["NAME", "TEMPLATE", "CONDITION"].map(str::to_owned);
-            let rows =
-                found.flat_map(|(name, conditions)| conditions.iter().enumerate().map(move |row| cells(name, row)));
-            aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
-        }
-        ConfiguredForm::Name => found.map(|(name, _)| format!("{name}\n")).collect(),
-        ConfiguredForm::Yaml => yaml(&all(found))?,
-        ConfiguredForm::Json => json(&all(found))?,
+    let listing = Listing {
+        all: &config.triggers,
+        head: ["NAME", "TEMPLATE", "CONDITION"],
+        rows: |name, conditions| conditions.iter().enumerate().map(|row| cells(name, row)).collect(),
+        source: |conditions| conditions.iter().map(source_of).collect(),
     };
-    warn(&config, streams)?;
-    streams.out.write_all(text.as_bytes())?;
-    Ok(Outcome::Success)
+    listing.show(get, form, &config, streams)
 }
 
 /// The name stands only beside the first condition.
 fn cells(name: &str, (index, condition): (usize, &Condition)) -> [String; 3] {
     let name = if index == 0 { name } else { "" };
     [name.to_owned(), condition.send.join(", "), condition.when.clone()]
-}
-
-fn all<'a>(found: impl Iterator<Item = (&'a String, &'a Vec<Condition>)>) -> Json {
-    let entry =
-        |(name, conditions): (&String, &Vec<Condition>)| (name.clone(), conditions.iter().map(source_of).collect());
-    found.map(entry).collect::<Map<_, _>>().into()
 }
 
 /// A condition as it is written in a ConfigMap.
