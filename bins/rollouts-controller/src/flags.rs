@@ -72,6 +72,12 @@ pub(crate) struct Flags {
     /// Read notification settings in the namespaces of Rollouts too
     #[arg(long, default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub self_service_notification_enabled: bool,
+    /// Port of the admission webhooks, such as 9443 [default: none, they are off]
+    #[arg(long)]
+    pub admission_port: Option<u16>,
+    /// Folder of their certificate, tls.crt and tls.key; followed when it is renewed
+    #[arg(long, default_value = "/etc/argo-rollouts/admission")]
+    pub admission_certificates: String,
     #[command(flatten)]
     pub cluster: ClusterFlags,
     #[command(flatten)]

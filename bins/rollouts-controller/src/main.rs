@@ -4,12 +4,14 @@
 //!   flags.rs      what may be asked for          connect.rs    the way to the cluster
 //!   identity.rs   who and where we are           process.rs    start, lead, run, stop
 //!   pages.rs      health, figures, a look inside analysis.rs   what providers and Jobs may use
+//!   admission.rs  asked before objects are stored
 //! ```
 //!
 //! This program must never decide about a Rollout, and it must never go on without the lease.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what is said before there is a log")]
 
+mod admission;
 mod analysis;
 mod client;
 mod connect;

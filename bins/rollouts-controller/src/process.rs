@@ -10,6 +10,7 @@ use kube::Config;
 use tidegate_clock::Clock;
 use tidegate_controller::{Controller, Options};
 use tidegate_runtime::admin::{Admin, Pages};
+use tidegate_runtime::certificates::CertificateError;
 use tidegate_runtime::client::{Manners, Rate};
 use tidegate_runtime::lease::{Leadership, LeaseOptions, Timing, lead};
 use tidegate_runtime::log::{self, Format, Logger, Verbosity};
@@ -19,6 +20,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
+use crate::admission::Admission;
 use crate::analysis;
 use crate::connect::{self, ConnectError};
 use crate::flags::Flags;
@@ -40,7 +42,7 @@ pub(crate) enum StartError {
     #[error("unsupported controller: {0}")]
     Controller(String),
     #[error("{0}")]
-    Analysis(String),
+    Outgoing(String),
     #[error(
         "--leader-election-lease-duration must be longer than --leader-election-renew-deadline, and that longer than --leader-election-retry-period"
     )]
@@ -49,6 +51,8 @@ pub(crate) enum StartError {
     Connect(#[from] ConnectError),
     #[error(transparent)]
     Identity(#[from] NoRandomness),
+    #[error("--admission-certificates: {0}")]
+    Certificates(#[from] CertificateError),
     #[error("port {port} ({flag}): {source}")]
     Port { port: u16, flag: &'static str, source: std::io::Error },
     #[error("signals cannot be received: {0}")]
@@ -94,6 +98,7 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
         let client = connect::client(&config, &manners).map_err(|error| error.to_string());
         Box::pin(std::future::ready(client))
     });
+    let admission = Admission::start(&flags, &client, &options).await?;
     let controller = Controller::new(client, clock, options, leadership.clone());
     let insight = controller.insight();
     insight.register(&registry);
@@ -104,7 +109,7 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let code = work(controller, leadership, stopped, &identity).await;
     campaign.end().await;
     // Probes are answered to the last.
-    tokio::join!(figures.stop(), health.stop());
+    tokio::join!(figures.stop(), health.stop(), admission.stop());
     info!("Shutting down is complete");
     Ok(code)
 }

@@ -130,6 +130,14 @@ impl<T: PartialEq + Clone> Told<T> {
 }
 
 impl Options {
+    /// The label selector of the objects that are ours.
+    pub fn our_label(&self) -> String {
+        match &self.instance_id {
+            Some(id) => format!("{}={id}", labels::INSTANCE_ID),
+            None => format!("!{}", labels::INSTANCE_ID),
+        }
+    }
+
     /// Whether nothing but AnalysisRuns is needed.
     fn needs_only_runs(&self) -> bool {
         self.without_rollouts && self.experiments.is_none()
@@ -454,10 +462,7 @@ type Task = BoxFuture<'static, ()>;
 /// One watch per kind.
 fn watches(shared: &Arc<Shared>) -> Vec<Task> {
     let cache = &shared.executor.cache;
-    let ours = match &shared.options.instance_id {
-        Some(id) => format!("{}={id}", labels::INSTANCE_ID),
-        None => format!("!{}", labels::INSTANCE_ID),
-    };
+    let ours = shared.options.our_label();
     let ours = Some(ours.as_str());
     let hashed = Some(labels::POD_TEMPLATE_HASH);
     let runs = one(shared, ours, &cache.analysis_runs, |shared, change| triggers::run_changed(shared, &change));

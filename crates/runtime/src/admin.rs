@@ -1,4 +1,5 @@
-//! A small HTTP server for those who run a controller: health, readiness, figures, a look inside.
+//! A small HTTP server for those who run a controller: health, readiness, figures, a look inside; and, behind TLS, for an API
+//! server that asks before it stores an object.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -13,16 +14,23 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use crate::certificates::Certificates;
 
 /// Connections served at once; more wait. A probe and a few scrapers need no more.
 const MOST_CONNECTIONS: usize = 64;
-/// The longest body that is read.
-const MOST_BODY: usize = 1024;
+/// The longest setting that is read.
+const MOST_SETTING: usize = 1024;
+/// The longest question that is read: an object as it was and as it is to be, each of the most that etcd stores, and room
+/// for escapes.
+const MOST_QUESTION: usize = 8 << 20;
 /// A connection on which nothing is asked for this long is closed, so that idle ones cannot take all the room.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long running requests may take after the end.
@@ -60,6 +68,7 @@ type Handler = Box<dyn Fn(&str) -> Answer + Send + Sync>;
 struct Page {
     handler: Handler,
     is_local: bool,
+    most: usize,
 }
 
 /// What is served where.
@@ -75,30 +84,34 @@ impl Pages {
     /// A page for everybody.
     #[must_use]
     pub fn get(self, path: &'static str, handler: impl Fn() -> Answer + Send + Sync + 'static) -> Self {
-        self.with("GET", path, false, move |_| handler())
+        self.with("GET", path, Page { handler: Box::new(move |_| handler()), is_local: false, most: MOST_SETTING })
     }
 
     /// A page for whoever is on this machine or comes through `kubectl port-forward`.
     #[must_use]
     pub fn get_local(self, path: &'static str, handler: impl Fn() -> Answer + Send + Sync + 'static) -> Self {
-        self.with("GET", path, true, move |_| handler())
+        self.with("GET", path, Page { handler: Box::new(move |_| handler()), is_local: true, most: MOST_SETTING })
     }
 
     /// A setting, for whoever is on this machine or comes through `kubectl port-forward`; given the text that was sent.
     #[must_use]
     pub fn put_local(self, path: &'static str, handler: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
-        self.with("PUT", path, true, handler)
+        self.with("PUT", path, Page { handler: Box::new(handler), is_local: true, most: MOST_SETTING })
     }
 
-    fn with(
-        mut self,
-        method: &'static str,
-        path: &'static str,
-        is_local: bool,
-        handler: impl Fn(&str) -> Answer + Send + Sync + 'static,
-    ) -> Self {
-        self.0.insert((path, method), Page { handler: Box::new(handler), is_local });
+    /// A question that anybody may ask; given the text that was sent, which may be long.
+    #[must_use]
+    pub fn post(self, path: &'static str, handler: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+        self.with("POST", path, Page { handler: Box::new(handler), is_local: false, most: MOST_QUESTION })
+    }
+
+    fn with(mut self, method: &'static str, path: &'static str, page: Page) -> Self {
+        self.0.insert((path, method), page);
         self
+    }
+
+    fn most(&self, method: &Method, path: &str) -> usize {
+        self.0.get(&(path, method.as_str())).map_or(MOST_SETTING, |page| page.most)
     }
 
     fn answer(&self, method: &Method, path: &str, is_local: bool, body: &str) -> Answer {
@@ -128,10 +141,20 @@ pub struct Admin {
 impl Admin {
     /// Listens and serves from now on.
     pub async fn start(address: SocketAddr, pages: Pages) -> io::Result<Self> {
+        Self::listen(address, pages, None).await
+    }
+
+    /// The same behind TLS. Certificates that change are used from the next connection on.
+    pub async fn start_secured(address: SocketAddr, pages: Pages, certificates: Certificates) -> io::Result<Self> {
+        let config = certificates.server_config().map_err(io::Error::other)?;
+        Self::listen(address, pages, Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn listen(address: SocketAddr, pages: Pages, secured: Option<TlsAcceptor>) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
         let address = socket.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(accept(socket, Arc::new(pages), stopped));
+        let task = tokio::spawn(accept(socket, Arc::new(pages), secured, stopped));
         Ok(Self { address, stop, task })
     }
 
@@ -154,7 +177,12 @@ impl Drop for Admin {
     }
 }
 
-async fn accept(socket: TcpListener, pages: Arc<Pages>, mut stopped: watch::Receiver<bool>) {
+async fn accept(
+    socket: TcpListener,
+    pages: Arc<Pages>,
+    secured: Option<TlsAcceptor>,
+    mut stopped: watch::Receiver<bool>,
+) {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = tokio::task::JoinSet::new();
@@ -166,21 +194,37 @@ async fn accept(socket: TcpListener, pages: Arc<Pages>, mut stopped: watch::Rece
             accepted = next(&socket, &room) => accepted,
         };
         let Some((stream, peer, permit)) = accepted else { continue };
-        let pages = Arc::clone(&pages);
+        let (pages, secured, watcher) = (Arc::clone(&pages), secured.clone(), graceful.watcher());
         let is_local = peer.ip().to_canonical().is_loopback();
-        let service = service_fn(move |request| serve(Arc::clone(&pages), is_local, request));
-        let mut server = hyper::server::conn::http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(IDLE);
-        let connection = graceful.watch(server.serve_connection(TokioIo::new(stream), service));
         connections.spawn(async move {
-            // A client that goes away in the middle is not our failure.
-            let _ = connection.await;
+            match secured {
+                None => talk(stream, pages, is_local, watcher).await,
+                Some(secured) => {
+                    // Whoever does not get through the handshake in time is not waited for, nor answered.
+                    if let Ok(Ok(stream)) = tokio::time::timeout(IDLE, secured.accept(stream)).await {
+                        talk(stream, pages, is_local, watcher).await;
+                    }
+                }
+            }
             drop(permit);
         });
     }
     drop(socket);
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
     connections.shutdown().await;
+}
+
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    pages: Arc<Pages>,
+    is_local: bool,
+    watcher: Watcher,
+) {
+    let service = service_fn(move |request| serve(Arc::clone(&pages), is_local, request));
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    // A client that goes away in the middle is not our failure.
+    let _ = watcher.watch(server.serve_connection(TokioIo::new(stream), service)).await;
 }
 
 /// The next connection, once there is room for it.
@@ -201,9 +245,15 @@ async fn serve(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = match tokio::time::timeout(IDLE, Limited::new(body, MOST_BODY).collect()).await {
+    let most = pages.most(&head.method, head.uri.path());
+    let body = match tokio::time::timeout(IDLE, Limited::new(body, most).collect()).await {
         Ok(Ok(body)) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
-        _ => return Ok(respond(Answer::text(StatusCode::PAYLOAD_TOO_LARGE, "at most 1024 bytes are read\n"))),
+        _ => {
+            return Ok(respond(Answer::text(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("at most {most} bytes are read\n"),
+            )));
+        }
     };
     Ok(respond(pages.answer(&head.method, head.uri.path(), is_local, &body)))
 }

@@ -7,12 +7,13 @@
 //!
 //!   lease/     one leader at a time          client/   how requests leave: counted, throttled, timed
 //!   metrics/   figures for Prometheus        admin.rs  health, readiness and figures over HTTP
-//!   log.rs     log lines
+//!   log.rs     log lines                     certificates.rs  for what is served behind TLS
 //! ```
 //!
 //! This crate must never know a kind of ours, decide anything about an object, or read a clock but tokio's.
 
 pub mod admin;
+pub mod certificates;
 pub mod client;
 mod guarded;
 mod informer;

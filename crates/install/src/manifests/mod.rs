@@ -3,11 +3,13 @@
 //! ```text
 //!   base/ ◀── cluster-install/ (+ crds/)   = install.yaml
 //!     ▲────── namespace-install/           = namespace-install.yaml
+//!   cluster-install/ ◀── admission/ (webhooks, off without it)
 //!   dashboard/ = dashboard-install.yaml     notifications/ = notifications-install.yaml     istio-primary/
 //! ```
 //!
 //! No object carries a namespace: it is chosen by `kubectl -n` or by a kustomization.
 
+mod admission;
 mod controller;
 mod dashboard;
 mod images;
@@ -32,6 +34,8 @@ pub(crate) fn files() -> Vec<GeneratedFile> {
     files.extend(kustomize::folder("cluster-install", &["../crds", "../base"], &cluster_access(), None));
     let namespaced = Some(kustomize::namespaced_flag());
     files.extend(kustomize::folder("namespace-install", &["../base"], &namespace_access(), namespaced));
+    let asked = Some(admission::deployment_patch());
+    files.extend(kustomize::folder("admission", &["../cluster-install"], &admission::objects(), asked));
     files.extend(kustomize::folder("dashboard", &[], &dashboard::objects(), None));
     files.extend(kustomize::folder("notifications", &[], &[notifications::config_map()], None));
     files.extend(kustomize::named_folder("istio-primary", istio_primary::objects()));

@@ -15,7 +15,7 @@ pub(super) fn dashboard(app: &str) -> Tree {
     service(metadata(app, Component::Dashboard), port, app)
 }
 
-fn service(metadata: Tree, port: Tree, app: &str) -> Tree {
+pub(super) fn service(metadata: Tree, port: Tree, app: &str) -> Tree {
     map! {
         "apiVersion" => "v1",
         "kind" => "Service",

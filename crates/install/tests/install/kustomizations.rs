@@ -36,7 +36,13 @@ fn add(target: &mut Value, change: &Value) {
     assert_eq!(change["op"], "add");
     let (parent, name) = change["path"].as_str().unwrap().rsplit_once('/').unwrap();
     let parent = target.pointer_mut(parent).unwrap_or_else(|| panic!("nothing at {parent}"));
-    parent.as_object_mut().unwrap().insert(name.to_owned(), change["value"].clone());
+    match parent {
+        Value::Array(list) => {
+            assert_eq!(name, "-");
+            list.push(change["value"].clone());
+        }
+        parent => drop(parent.as_object_mut().unwrap().insert(name.to_owned(), change["value"].clone())),
+    }
 }
 
 fn by_id(objects: Vec<Value>) -> Rendered {
@@ -71,4 +77,24 @@ fn the_istio_primary_kustomization_has_its_three_objects() {
 
     let name = "argo-rollouts-istio-primary";
     assert_eq!(ids, ["ClusterRole", "ClusterRoleBinding", "ServiceAccount"].map(|kind| format!("{kind}/{name}")));
+}
+
+#[test]
+fn the_webhooks_come_on_top_of_the_cluster_install_and_let_everything_pass_when_they_fail() {
+    let (base, with) = (rendered("cluster-install"), rendered("admission"));
+    let added: Vec<&String> = with.keys().filter(|id| !base.contains_key(*id)).collect();
+    let name = "argo-rollouts-admission";
+    let wanted = ["MutatingWebhookConfiguration", "Service", "ValidatingWebhookConfiguration"];
+    assert_eq!(added, wanted.map(|kind| format!("{kind}/{name}")).iter().collect::<Vec<_>>());
+    for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+        let webhook = &with[&format!("{kind}/{name}")]["webhooks"][0];
+        assert_eq!(webhook["failurePolicy"], "Ignore");
+        assert_eq!(webhook["sideEffects"], "None");
+        assert_eq!(webhook["clientConfig"]["service"]["name"], name);
+    }
+    let pod = &with["Deployment/argo-rollouts"]["spec"]["template"]["spec"];
+    assert_eq!(pod["containers"][0]["args"][0], "--admission-port=9443");
+    assert_eq!(pod["volumes"].as_array().unwrap().len(), 3);
+    let mount = &pod["containers"][0]["volumeMounts"][2];
+    assert_eq!(mount["mountPath"], "/etc/argo-rollouts/admission");
 }

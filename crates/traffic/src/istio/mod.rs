@@ -5,6 +5,7 @@ mod desired;
 mod destination_rule;
 mod edit;
 mod error;
+mod guard;
 mod managed;
 mod matches;
 pub mod names;
@@ -23,6 +24,7 @@ pub use destination_rule::{
 };
 pub use edit::{Change, Edit, ManagedKind, Written};
 pub use error::RouterError;
+pub use guard::{Kept, keep_subsets, keep_weights};
 pub use place::route_hint;
 pub use read_back::{Read, Seen, SeenRoute, Span, read_back};
 pub use several::{OnFailure, Stage, stages};

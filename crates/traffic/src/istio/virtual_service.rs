@@ -83,10 +83,8 @@ fn manage(
         None => Vec::new(),
     };
     let list = http.as_deref().map(Vec::as_slice).unwrap_or_default();
-    let (owned, kept): (Vec<_>, Vec<_>) = list.iter().enumerate().partition(|(index, entry)| {
-        // A route that is weighted is the user's, whatever its name.
-        !weighted.contains(index) && name_of(entry).is_some_and(|name| wanted.owns(name))
-    });
+    let (owned, kept): (Vec<_>, Vec<_>) =
+        list.iter().enumerate().partition(|(index, entry)| is_owned(*index, entry, weighted, wanted));
     let mut written = Vec::new();
     let mut ordered = Vec::new();
     let mut positions = Vec::new();
@@ -116,8 +114,20 @@ fn manage(
     Ok(written)
 }
 
-/// The weighted routes that managed ones are made from.
-fn bases<'a>(
+/// A route that is weighted is the user's, whatever its name.
+fn is_owned(index: usize, entry: &Value, weighted: &[usize], wanted: &Desired<'_>) -> bool {
+    !weighted.contains(&index) && name_of(entry).is_some_and(|name| wanted.owns(name))
+}
+
+/// The managed routes that are there.
+pub(super) fn owned_routes<'a>(spec: &'a Value, selection: &Selection, wanted: &Desired<'_>) -> Vec<&'a Value> {
+    let (list, weighted) = (Protocol::Http.list(spec), selection.of(Protocol::Http));
+    let all = list.map(Vec::as_slice).unwrap_or_default().iter().enumerate();
+    all.filter(|(index, entry)| is_owned(*index, entry, weighted, wanted)).map(|(_, entry)| entry).collect()
+}
+
+/// The weighted routes that managed ones are made from; an error where none can be.
+pub(super) fn bases<'a>(
     list: Option<&'a [Value]>,
     weighted: &[usize],
     wanted: &Desired<'_>,

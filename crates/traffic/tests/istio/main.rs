@@ -4,6 +4,7 @@
 mod claims;
 mod destination_rule;
 mod generated;
+mod guard;
 mod managed_routes;
 mod odd_objects;
 mod properties;
