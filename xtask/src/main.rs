@@ -81,6 +81,13 @@ enum Task {
         #[arg(long)]
         acts: Option<String>,
     },
+    /// Let a fleet of Rollouts change for a virtual day; fails when series or memory grow after the first hour
+    #[command(disable_help_flag = true)]
+    Soak {
+        /// --rollouts 500 --hours 24 --seed 1; passed on, try --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Put deliberate faults into engine and controller, one at a time; fails unless an invariant notices each
     #[command(disable_help_flag = true)]
     Mutants {
@@ -148,6 +155,7 @@ fn perform(task: Task) -> Result<ExitCode> {
             arguments.insert(0, "seeds".to_owned());
             return program("tidegate-sim", "tidegate-sim", &[], &arguments);
         }
+        Task::Soak { arguments } => return program("tidegate-scenario", "tidegate-soak", &["--release"], &arguments),
         Task::Mutants { arguments } => return mutants(root(), &arguments),
         Task::Bench { untrained, arguments } => return bench(Training::unless(untrained), &arguments),
         Task::Live { arguments } => return live(&arguments),

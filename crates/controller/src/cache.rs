@@ -12,6 +12,7 @@ use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{service_roles, template_references};
 
 use crate::analysis_runs::keep_what_is_needed;
+use crate::metrics::Metrics;
 
 /// Objects by the uid of their controller.
 pub(crate) const BY_OWNER: &str = "owner";
@@ -110,7 +111,7 @@ fn destination_rule_keys(rollout: &Rollout) -> Vec<String> {
 }
 
 impl Cache {
-    pub(crate) fn new(only_runs: bool) -> Self {
+    pub(crate) fn new(only_runs: bool, metrics: &Metrics) -> Self {
         Self {
             only_runs,
             rollouts: Store::new(&[
@@ -119,15 +120,18 @@ impl Cache {
                 Index { name: BY_WORKLOAD, of: workload_keys },
                 Index { name: BY_VIRTUAL_SERVICE, of: virtual_service_keys },
                 Index { name: BY_DESTINATION_RULE, of: destination_rule_keys },
-            ]),
+            ])
+            .telling(metrics.census_of_rollouts()),
             replica_sets: Store::new(&[
                 Index { name: BY_OWNER, of: |set: &ReplicaSet| owner_uid(&set.metadata) },
                 Index { name: ORPHANS, of: |set: &ReplicaSet| orphaned_in(&set.metadata) },
             ]),
             services: Store::new(&[Index { name: BY_OWNER, of: |service: &Service| owner_uid(&service.metadata) }]),
             analysis_runs: Store::new(&[Index { name: BY_OWNER, of: |run: &AnalysisRun| owner_uid(&run.metadata) }])
-                .keeping(keep_what_is_needed),
-            experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }]),
+                .keeping(keep_what_is_needed)
+                .telling(metrics.runs.census()),
+            experiments: Store::new(&[Index { name: BY_OWNER, of: |found: &Experiment| owner_uid(&found.metadata) }])
+                .telling(metrics.experiments.census()),
             templates: Store::new(&[]),
             cluster_templates: Store::new(&[]),
         }

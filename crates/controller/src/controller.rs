@@ -201,7 +201,7 @@ impl Controller {
             Recorder::new(client.clone(), clock, leadership.clone(), metrics.clone(), queue.clone());
         let (runs, calls) = Runs::new();
         let experiments = Experiments::new();
-        let cache = Cache::new(options.needs_only_runs());
+        let cache = Cache::new(options.needs_only_runs(), &metrics);
         let (notifier, send_notifications) = options
             .notifications
             .as_ref()

@@ -52,11 +52,6 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     let Some(object) = latest(change) else { return };
     let key = Key::of(metadata(object));
     match change {
-        Change::Deleted(_) => shared.executor.metrics.forget(&key),
-        Change::Applied { old: None, .. } => shared.executor.metrics.keep(&key),
-        _ => {}
-    }
-    match change {
         Change::Applied { old: None, new: Stored::Good(new) } if new.status.is_none() => {
             let message = format!("Rollout resource added to informer: {key}");
             shared.executor.events.tell(&new.metadata, &Event::normal("RolloutAddedToInformer", message));
@@ -158,14 +153,6 @@ pub(crate) fn run_changed(shared: &Shared, change: &Change<AnalysisRun>) {
 
 /// A run is stored in another version: its Rollout is looked at if it says something new.
 pub(crate) fn run_stored(shared: &Shared, change: &Change<AnalysisRun>) {
-    if let Some(object) = latest(change) {
-        let key = Key::of(metadata(object));
-        match change {
-            Change::Deleted(_) => shared.executor.metrics.runs.forget(&key),
-            Change::Applied { old: None, .. } => shared.executor.metrics.runs.keep(&key),
-            _ => {}
-        }
-    }
     let phase = |stored: &Stored<AnalysisRun>| match stored {
         Stored::Good(run) => run.status.as_ref().map(|status| status.phase.text().to_owned()).unwrap_or_default(),
         Stored::Bad(_) => String::new(),
@@ -191,12 +178,6 @@ pub(crate) fn experiment_changed(shared: &Shared, change: &Change<Experiment>) {
 /// An Experiment is stored in another version: its Rollout is looked at.
 pub(crate) fn experiment_stored(shared: &Shared, change: &Change<Experiment>) {
     let Some(object) = latest(change) else { return };
-    let key = Key::of(metadata(object));
-    match change {
-        Change::Deleted(_) => shared.executor.metrics.experiments.forget(&key),
-        Change::Applied { old: None, .. } => shared.executor.metrics.experiments.keep(&key),
-        _ => {}
-    }
     add_owner(shared, metadata(object));
 }
 

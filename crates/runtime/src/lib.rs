@@ -28,4 +28,4 @@ pub use guarded::{Guarded, Undecodable};
 pub use informer::{Change, Watch, watch};
 pub use key::Key;
 pub use queue::{Backoff, Queue};
-pub use store::{Index, Store, Stored, is_newer};
+pub use store::{Census, Index, Store, Stored, is_newer};

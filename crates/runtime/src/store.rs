@@ -68,12 +68,16 @@ struct Inner<K> {
     awaits_list: bool,
 }
 
+/// Is told of every object that comes and, with false, of every one that goes, however that became known.
+pub type Census = Arc<dyn Fn(&Key, bool) + Send + Sync>;
+
 /// All objects of one kind. Clones share the same content.
 pub struct Store<K> {
     inner: Arc<Mutex<Inner<K>>>,
     indexes: Arc<[Index<K>]>,
     /// Takes away what nobody needs of an object.
     trim: fn(&mut K),
+    census: Option<Census>,
     synced: Arc<watch::Sender<bool>>,
     /// Asks for a new list.
     relist: Arc<Notify>,
@@ -85,6 +89,7 @@ impl<K> Clone for Store<K> {
             inner: Arc::clone(&self.inner),
             indexes: Arc::clone(&self.indexes),
             trim: self.trim,
+            census: self.census.clone(),
             synced: Arc::clone(&self.synced),
             relist: Arc::clone(&self.relist),
         }
@@ -115,6 +120,7 @@ impl<K: Resource> Store<K> {
             inner: Arc::new(Mutex::new(inner)),
             indexes: indexes.iter().map(|index| Index { name: index.name, of: index.of }).collect(),
             trim: |_| {},
+            census: None,
             synced: Arc::new(watch::Sender::new(false)),
             relist: Arc::new(Notify::new()),
         }
@@ -124,6 +130,19 @@ impl<K: Resource> Store<K> {
     #[must_use]
     pub fn keeping(self, trim: fn(&mut K)) -> Self {
         Self { trim, ..self }
+    }
+
+    /// Tells somebody who is there. A write of ours that makes or removes an object is no news for the watch, so whoever must
+    /// not miss a death asks here.
+    #[must_use]
+    pub fn telling(self, census: Census) -> Self {
+        Self { census: Some(census), ..self }
+    }
+
+    fn tell(&self, key: &Key, is_there: bool) {
+        if let Some(census) = &self.census {
+            census(key, is_there);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<K>> {
@@ -143,6 +162,7 @@ impl<K: Resource> Store<K> {
     /// Forgets everything: the kind itself is gone, or is read from elsewhere.
     pub fn clear(&self) {
         let mut inner = self.lock();
+        inner.entries.keys().for_each(|key| self.tell(key, false));
         inner.entries.clear();
         inner.found_by.clear();
         inner.tombstones.clear();
@@ -235,7 +255,7 @@ impl<K: Resource> Store<K> {
         let mut inner = self.lock();
         bury(&mut inner, uid, None);
         if inner.entries.get(key).is_some_and(|entry| entry.object.uid() == uid) {
-            return self.remove(&mut inner, key).map_or(Change::None, Change::Deleted);
+            return self.lose(&mut inner, key).map_or(Change::None, Change::Deleted);
         }
         Change::None
     }
@@ -256,7 +276,7 @@ impl<K: Resource> Store<K> {
         for key in missing {
             match inner.entries.get_mut(&key) {
                 Some(entry) if entry.is_own => {}
-                _ => changes.extend(self.remove(&mut inner, &key).map(Change::Deleted)),
+                _ => changes.extend(self.lose(&mut inner, &key).map(Change::Deleted)),
             }
         }
         if !inner.awaits_list {
@@ -290,7 +310,7 @@ impl<K: Resource> Store<K> {
         if !is_same {
             return None;
         }
-        self.remove(&mut inner, &key).map(Change::Deleted)
+        self.lose(&mut inner, &key).map(Change::Deleted)
     }
 
     fn put(&self, key: Key, object: Stored<K>, is_own: bool) -> Option<Change<K>> {
@@ -324,8 +344,18 @@ impl<K: Resource> Store<K> {
             Stored::Good(good) => Stored::Good(Arc::clone(good)),
             Stored::Bad(bad) => Stored::Bad(Arc::clone(bad)),
         };
+        if old.is_none() {
+            self.tell(&key, true);
+        }
         inner.entries.insert(key, Entry { object, is_own });
         Some(Change::Applied { old, new })
+    }
+
+    /// An object is gone.
+    fn lose(&self, inner: &mut Inner<K>, key: &Key) -> Option<Stored<K>> {
+        let lost = self.remove(inner, key)?;
+        self.tell(key, false);
+        Some(lost)
     }
 
     fn remove(&self, inner: &mut Inner<K>, key: &Key) -> Option<Stored<K>> {
@@ -382,6 +412,29 @@ mod tests {
 
     fn told(version: u64, app: &str) -> Guarded<Service> {
         Guarded(Ok(service(version, app)))
+    }
+
+    #[test]
+    fn every_birth_and_every_death_is_told_once_however_it_became_known() {
+        let heard: Arc<Mutex<Vec<bool>>> = Arc::default();
+        let notes = Arc::clone(&heard);
+        let census: Census = Arc::new(move |_, is_there| notes.lock().unwrap().push(is_there));
+        let store = Store::new(&[]).telling(census);
+        let heard = || std::mem::take(&mut *heard.lock().unwrap());
+        store.put_own(service(1, "ours"));
+        store.apply(told(1, "ours"));
+        store.apply(told(2, "theirs"));
+        assert_eq!(heard(), [true]);
+        store.remove_own(&Key::new("n", "a"), "1");
+        store.delete(&told(3, "theirs"));
+        assert_eq!(heard(), [false], "the watch has nothing new to say");
+        store.apply(Guarded(Ok(serde_json::from_value(
+            json!({"metadata": {"namespace": "n", "name": "b", "uid": "2"}}),
+        )
+        .unwrap())));
+        store.begin_list();
+        store.end_list();
+        assert_eq!(heard(), [true, false], "a list that does not name it");
     }
 
     /// A watch by label tells of an object that loses its label as of one that is deleted, and of its return as of a

@@ -7,6 +7,7 @@
 //!   play.rs        plays a scenario, taking a checkpoint whenever the world has settled
 //!   observer.rs  projection.rs  runs.rs  sequences.rs    what a checkpoint holds
 //!   safety/        the controller under seeded faults, and what it promises
+//!   soak/          a fleet that changes for hours
 //!   takeover.rs    another controller at every checkpoint
 //!   compare.rs  deviations.rs  report.rs        how it differs from what was recorded
 //! ```
@@ -28,6 +29,7 @@ mod runs;
 pub mod safety;
 mod scenario;
 mod sequences;
+pub mod soak;
 mod takeover;
 mod world;
 

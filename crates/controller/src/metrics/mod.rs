@@ -13,11 +13,12 @@ mod rollouts;
 
 pub(crate) use notifications::Notified;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_engine::{Event, Severity};
-use tidegate_runtime::Key;
 use tidegate_runtime::metrics::{Counters, Histograms, Page, Registry, Source};
+use tidegate_runtime::{Census, Key};
 
 use crate::cache::Cache;
 use crate::lifecycle::Finished;
@@ -76,8 +77,14 @@ impl Looks {
         self.errors.increment(&[&key.namespace, &key.name]);
     }
 
+    /// For the store of these objects.
+    pub(crate) fn census(&self) -> Census {
+        let looks = self.clone();
+        Arc::new(move |key, is_there| if is_there { looks.keep(key) } else { looks.forget(key) })
+    }
+
     /// An object is there, perhaps again.
-    pub(crate) fn keep(&self, key: &Key) {
+    fn keep(&self, key: &Key) {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.took.keep(&object);
         self.errors.keep(&object);
@@ -85,7 +92,7 @@ impl Looks {
     }
 
     /// An object is gone.
-    pub(crate) fn forget(&self, key: &Key) {
+    fn forget(&self, key: &Key) {
         let object = [key.namespace.as_str(), key.name.as_str()];
         self.took.forget_after(&object, AFTER_DELETION);
         self.errors.forget_after(&object, AFTER_DELETION);
@@ -172,18 +179,17 @@ impl Metrics {
         self.events.increment(&[&key.namespace, &key.name, severity(event), &event.reason]);
     }
 
-    /// A Rollout is there, perhaps again.
-    pub(crate) fn keep(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.rollouts.keep(key);
-        self.events.keep(&object);
-    }
-
-    /// A Rollout is gone.
-    pub(crate) fn forget(&self, key: &Key) {
-        let object = [key.namespace.as_str(), key.name.as_str()];
-        self.rollouts.forget(key);
-        self.events.forget_after(&object, AFTER_DELETION);
+    /// For the store of Rollouts: of them events are counted too.
+    pub(crate) fn census_of_rollouts(&self) -> Census {
+        let (looks, events) = (self.rollouts.census(), self.events.clone());
+        Arc::new(move |key, is_there| {
+            looks(key, is_there);
+            let object = [key.namespace.as_str(), key.name.as_str()];
+            match is_there {
+                true => events.keep(&object),
+                false => events.forget_after(&object, AFTER_DELETION),
+            }
+        })
     }
 }
 
