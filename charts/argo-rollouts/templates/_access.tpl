@@ -3,9 +3,9 @@
 {{- $known := .Files.Get "files/rules/controller.yaml" | fromYaml -}}
 {{- $rules := $known.always -}}
 {{- if .Values.providerRBAC.enabled -}}
-{{- $providers := .Values.providerRBAC.providers -}}
-{{- range $name := list "istio" "smi" "ambassador" "awsLoadBalancerController" "awsAppMesh" "traefik" "apisix" "contour" "glooPlatform" "gatewayAPI" -}}
-{{- if get $providers $name }}{{ $rules = concat $rules (get $known.providers $name) }}{{ end -}}
+{{- $providers := default dict .Values.providerRBAC.providers -}}
+{{- range $known.providers -}}
+{{- if get $providers .name }}{{ $rules = concat $rules .rules }}{{ end -}}
 {{- end -}}
 {{- with .Values.providerRBAC.additionalRules }}{{ $rules = concat $rules . }}{{ end -}}
 {{- end -}}

@@ -33,10 +33,11 @@ fn crd_spec(crd: &Tree) -> GeneratedFile {
     file(&format!("crds/{name}.yaml"), map! { "spec" => spec })
 }
 
+/// Routers are a list, not a map: Helm forgets the order of maps.
 fn controller() -> Tree {
     let routers = controller_rules::ROUTERS.iter().chain(controller_rules::PLUGIN_ROUTERS);
-    let providers = routers.map(|(name, granted)| ((*name).to_owned(), rbac::rules(*granted))).collect();
-    map! { "always" => rbac::rules(controller_rules::ALWAYS), "providers" => Tree::Map(providers) }
+    let providers = routers.map(|(name, granted)| map! { "name" => *name, "rules" => rbac::rules(*granted) });
+    map! { "always" => rbac::rules(controller_rules::ALWAYS), "providers" => providers.collect::<Vec<_>>() }
 }
 
 /// The rules of a dashboard with buttons and of one without.

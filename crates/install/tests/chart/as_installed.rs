@@ -144,3 +144,16 @@ fn the_default_notifications_are_those_of_their_manifest_and_helm_has_not_touche
     assert_eq!(chart[id]["data"], manifest[id]["data"]);
     assert!(chart[id]["data"]["template.rollout-aborted"].as_str().unwrap().contains("{{.rollout.metadata.name}}"));
 }
+
+#[test]
+fn every_router_of_the_generator_is_a_value_and_switched_on() {
+    let chart = crate::rendering::chart();
+    let values = crate::rendering::answer(&["show", "values", chart.to_str().unwrap()]);
+    let values: Value = serde_saphyr::from_str(&values).unwrap();
+    let rules = tidegate_install::chart_files().into_iter().find(|file| file.path == "files/rules/controller.yaml");
+    let rules: Value = serde_saphyr::from_str(&rules.unwrap().contents).unwrap();
+
+    let known = rules["providers"].as_array().unwrap().iter().map(|router| router["name"].as_str().unwrap().to_owned());
+    let switched: Value = known.map(|name| (name, json!(true))).collect();
+    assert_eq!(values["providerRBAC"]["providers"], switched);
+}
