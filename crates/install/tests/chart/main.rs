@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod as_installed;
 #[cfg(test)]
+mod contract;
+#[cfg(test)]
 mod expected;
 #[cfg(test)]
 mod on_a_cluster;

@@ -34,3 +34,17 @@ fn a_value_that_the_chart_does_not_know_is_left_alone() {
     let usual = templated("controller.replicas=2").unwrap();
     assert_eq!(templated("controller.somethingOfMine.nested=1").unwrap(), usual);
 }
+
+#[test]
+fn null_takes_a_list_or_a_map_away() {
+    let usual = templated("controller.replicas=2").unwrap();
+    for name in ["podLabels", "controller.podLabels", "controller.extraArgs", "controller.volumes", "global.dnsConfig"]
+    {
+        assert_eq!(templated(&format!("{name}=null")).unwrap(), usual, "{name}");
+    }
+    for name in ["notifications.triggers", "notifications.subscriptions", "extraObjects", "crdAnnotations"] {
+        assert_eq!(templated(&format!("{name}=null")).unwrap(), usual, "{name}");
+    }
+    let routers = templated("providerRBAC.providers=null").unwrap();
+    assert!(!routers.contains("networking.istio.io") && usual.contains("networking.istio.io"));
+}
