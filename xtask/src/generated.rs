@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tidegate_install::{crd_files, differences, manifest_files, write};
+use tidegate_install::{chart_files, crd_files, differences, manifest_files, write};
 
 use crate::run::say;
 
@@ -16,25 +16,31 @@ pub(crate) enum Part {
 
 /// Writes the files, or with `check` says where they differ and fails.
 pub(crate) fn run(root: &Path, part: Part, check: bool) -> Result<()> {
-    let files = match part {
-        Part::Crds => crd_files(),
-        Part::Manifests => manifest_files(),
+    let folders = match part {
+        Part::Crds => vec![("manifests", crd_files())],
+        Part::Manifests => vec![("manifests", manifest_files()), ("charts/argo-rollouts", chart_files())],
     };
-    let folder = root.join("manifests");
     if check {
-        let found = differences(&folder, &files);
+        let found: Vec<String> = folders
+            .iter()
+            .flat_map(|(folder, files)| {
+                differences(&root.join(folder), files).into_iter().map(move |line| format!("{folder}/{line}"))
+            })
+            .collect();
         if !found.is_empty() {
             bail!(
-                "manifests/ is not what the generator writes; run `cargo xtask crds` and `cargo xtask manifests`\n  {}",
+                "this is not what the generator writes; run `cargo xtask crds` and `cargo xtask manifests`\n  {}",
                 found.join("\n  ")
             );
         }
         return Ok(());
     }
-    let written = write(&folder, &files).with_context(|| format!("cannot write below {}", folder.display()))?;
-    for path in &written {
-        say(&format!("wrote manifests/{path}"));
+    for (folder, files) in &folders {
+        let written = write(&root.join(folder), files).with_context(|| format!("cannot write below {folder}"))?;
+        for path in &written {
+            say(&format!("wrote {folder}/{path}"));
+        }
+        say(&format!("{} files in {folder}, {} changed", files.len(), written.len()));
     }
-    say(&format!("{} files, {} changed", files.len(), written.len()));
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,33 @@ fn what_cannot_work_is_refused_with_one_line_that_names_the_flag() {
     }
     let version = program().arg("--version").output().unwrap();
     assert!(String::from_utf8(version.stdout).unwrap().starts_with("rollouts-controller: v"));
+}
+
+/// The flags that the Helm chart gives the controller with the values of this case of its tests.
+fn flags_of_the_chart(case: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(tidegate_testbed::prepare_helm().unwrap())
+        .args(["template", "argo-rollouts", "--show-only=templates/controller/deployment.yaml", "--values"])
+        .arg(root.join(format!("crates/install/tests/chart/cases/{case}.yaml")))
+        .arg(root.join("charts/argo-rollouts"))
+        .output()
+        .unwrap();
+    let rendered = String::from_utf8(output.stdout).unwrap();
+    let flags =
+        rendered.lines().filter_map(|line| line.trim().strip_prefix("- ")).filter(|item| item.starts_with("--"));
+    flags.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_flag_that_the_chart_can_give_is_accepted() {
+    for (case, count) in [("default", 6), ("every-flag", 16)] {
+        let mut flags = flags_of_the_chart(case);
+        assert_eq!(flags.len(), count, "{case}: {flags:?}");
+        // What is complained about after all flags have been read and found good.
+        flags.push("--kubeconfig=/no/such/file".to_owned());
+        let said = refused(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(said.starts_with("Error: kubeconfig /no/such/file: "), "{case}: {said}");
+    }
 }
 
 fn signal(child: &Child, name: &str) {

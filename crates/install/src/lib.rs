@@ -1,4 +1,5 @@
-//! CRDs and install manifests, generated: everything that lies under `manifests/` comes from here.
+//! CRDs and install manifests, generated: everything that lies under `manifests/` comes from here, and the files that
+//! the Helm chart shares with them.
 //!
 //! ```text
 //!   tidegate-api shapes ──▶ crds/      ──┐
@@ -21,10 +22,10 @@ mod yaml;
 
 pub use files::{differences, write};
 
-/// One file below `manifests/`.
+/// One generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedFile {
-    /// Where it lies, relative to `manifests/`, with `/` between the parts.
+    /// Where it lies, relative to `manifests/` or to the folder of the chart, with `/` between the parts.
     pub path: String,
     /// What it holds.
     pub contents: String,
@@ -43,6 +44,11 @@ pub fn crd_files() -> Vec<GeneratedFile> {
 /// All other files below `manifests/`: the four install manifests and the kustomizations.
 pub fn manifest_files() -> Vec<GeneratedFile> {
     manifests::files()
+}
+
+/// The generated files of the Helm chart, with paths below the folder of the chart.
+pub fn chart_files() -> Vec<GeneratedFile> {
+    manifests::chart::files()
 }
 
 impl GeneratedFile {

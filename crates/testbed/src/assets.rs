@@ -49,7 +49,7 @@ pub enum AssetError {
     },
     /// There is no Go.
     #[error(
-        "`go` was not found: install Go, at least the version in the go.mod under testbed/, or (without Istio) set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl"
+        "`go` was not found: install Go, at least the version in the go.mod under testbed/, or (without Istio and Helm) set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl"
     )]
     NoGo,
     /// Something could not be fetched from a registry.

@@ -20,12 +20,19 @@ pub(crate) struct Module {
     pub(crate) folder: &'static str,
     /// The upstream module whose version is what is built.
     pub(crate) upstream: &'static str,
-    /// Programs and the folder of each in the module.
+    /// Programs and the folder of each in the module, or the upstream package where that is the program already.
     pub(crate) programs: &'static [(&'static str, &'static str)],
     /// Further files on which the content of the cache folder depends.
     pub(crate) inputs: &'static [&'static str],
     /// What a person is told before a build.
     pub(crate) effort: &'static str,
+}
+
+impl Module {
+    /// Whether a package is upstream's own program, which needs no wrapper of ours.
+    fn is_upstream(&self, package: &str) -> bool {
+        package.starts_with(self.upstream)
+    }
 }
 
 /// The control plane.
@@ -67,7 +74,8 @@ impl Source {
 
     fn read(module: &'static Module, dir: PathBuf) -> Result<Self, AssetError> {
         let mut files = vec![dir.join("go.mod"), dir.join("go.sum")];
-        files.extend(module.programs.iter().map(|(_, package)| dir.join(package).join("main.go")));
+        let ours = module.programs.iter().filter(|(_, package)| !module.is_upstream(package));
+        files.extend(ours.map(|(_, package)| dir.join(package).join("main.go")));
         files.extend(module.inputs.iter().map(|file| dir.join(file)));
         let mut digest = 0xcbf2_9ce4_8422_2325_u64;
         let mut text = String::new();
@@ -128,13 +136,14 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 4] =
 
 fn build(source: &Source, go: &Path, binary: &str, package: &str, target: &Path) -> Result<(), AssetError> {
     let failed = |tail: String| AssetError::Build { binary: binary.to_owned(), tail };
+    let package = if source.module.is_upstream(package) { package.to_owned() } else { format!("./{package}") };
     let mut command = tied(go);
     command
         .current_dir(&source.dir)
         .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", &source.linker_flags()])
         .arg("-o")
         .arg(target.join(binary))
-        .arg(format!("./{package}"))
+        .arg(package)
         .envs(ENVIRONMENT)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

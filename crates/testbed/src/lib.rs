@@ -21,13 +21,15 @@
 //!
 //! The programs come from `KUBEBUILDER_ASSETS` if that is set. Otherwise they are built once, from the Go module in
 //! `testbed/kubernetes`, into `$TIDEGATE_CACHE`, `$XDG_CACHE_HOME/tidegate` or `~/.cache/tidegate`.
-//! [`prepare_mesh`] does the same for istiod, Envoy and Istio's kinds; a testbed itself does not need them.
+//! [`prepare_mesh`] does the same for istiod, Envoy and Istio's kinds and [`prepare_helm`] for Helm; a testbed itself
+//! does not need them.
 
 mod assets;
 mod control_plane;
 mod credentials;
 mod error;
 mod go_build;
+mod helm_assets;
 mod mesh_assets;
 mod process;
 mod progress;
@@ -37,7 +39,8 @@ mod testbed;
 
 pub use assets::{AssetError, Binaries, cache_dir, prepare};
 pub use error::TestbedError;
-pub use mesh_assets::{MeshBinaries, prepare_mesh};
+pub use helm_assets::prepare_helm;
+pub use mesh_assets::{MeshBinaries, prepare_istio_kinds, prepare_mesh};
 pub use process::{Part, free_ports};
 pub use prometheus_assets::prepare_prometheus;
 pub use testbed::{Options, Testbed};

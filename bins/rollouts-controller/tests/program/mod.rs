@@ -14,6 +14,10 @@ use tokio::time::{Instant, timeout};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Any free ports, and lines that can be read here.
+pub(crate) const QUIET_PORTS: [&str; 4] =
+    ["--metricsPort=0", "--healthzPort=0", "--logformat=json", "--loglevel=debug"];
+
 /// The running program and what it has said so far.
 pub(crate) struct Program {
     pub(crate) child: Child,
@@ -27,17 +31,20 @@ impl Program {
 
     /// With these variables in its environment, too.
     pub(crate) fn start_with(kubeconfig: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_rollouts-controller"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollouts-controller"));
+        command
             .arg("--kubeconfig")
             .arg(kubeconfig)
-            .args(["--metricsPort=0", "--healthzPort=0", "--logformat=json", "--loglevel=debug"])
+            .args(QUIET_PORTS)
             .args(arguments)
             .env("POD_NAMESPACE", "argo-rollouts")
-            .envs(environment.iter().copied())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+            .envs(environment.iter().copied());
+        Self::run(command)
+    }
+
+    /// Starts a command that becomes the program and listens to it.
+    pub(crate) fn run(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let (say, said) = watch::channel(String::new());
         tokio::spawn(async move {

@@ -9,7 +9,7 @@ use crate::tree::{Tree, list, map};
 const NAME: &str = "argo-rollouts-dashboard";
 
 /// What the buttons of the dashboard need, and no more.
-const RULES: &[Rule] = &[
+pub(super) const RULES: &[Rule] = &[
     Rule(&["argoproj.io"], "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
     Rule(
         &["argoproj.io"],

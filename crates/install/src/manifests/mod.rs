@@ -7,10 +7,14 @@
 //!   dashboard/ = dashboard-install.yaml     notifications/ = notifications-install.yaml     istio-primary/
 //! ```
 //!
+//! The Helm chart in `charts/argo-rollouts/` takes CRDs, rules and message templates from here as well (`chart.rs`).
+//!
 //! No object carries a namespace: it is chosen by `kubectl -n` or by a kustomization.
 
 mod admission;
+pub(crate) mod chart;
 mod controller;
+mod controller_rules;
 mod dashboard;
 mod images;
 mod istio_primary;

@@ -81,16 +81,21 @@ const fn message(trigger: &'static str, template: &'static str, text: &'static s
 
 /// The ConfigMap that the controller reads.
 pub(super) fn config_map() -> Tree {
-    let templates = MESSAGES.iter().map(|message| (format!("template.{}", message.template), template(message)));
-    let triggers = MESSAGES.iter().map(|message| (format!("trigger.{}", message.trigger), trigger(message)));
     map! {
         "apiVersion" => "v1",
         "kind" => "ConfigMap",
         "metadata" => metadata_of(
             "argo-rollouts-notification-configmap", meta::CONTROLLER, Component::Controller, &[],
         ),
-        "data" => Tree::Map(templates.chain(triggers).collect()),
+        "data" => data(),
     }
+}
+
+/// The default triggers and templates, as the keys of the ConfigMap.
+pub(super) fn data() -> Tree {
+    let templates = MESSAGES.iter().map(|message| (format!("template.{}", message.template), template(message)));
+    let triggers = MESSAGES.iter().map(|message| (format!("trigger.{}", message.trigger), trigger(message)));
+    Tree::Map(templates.chain(triggers).collect())
 }
 
 fn trigger(message: &Message) -> Tree {

@@ -1,5 +1,6 @@
 //! Who may do what: the controller's role, the roles that add to view, edit and admin, and bindings.
 
+use super::controller_rules;
 use super::meta::{self, Component, metadata};
 use crate::tree::{Tree, list, map};
 
@@ -8,40 +9,6 @@ const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// One rule of a role: API groups, then resources and verbs separated by blanks.
 pub(super) struct Rule(pub(super) &'static [&'static str], pub(super) &'static str, pub(super) &'static str);
-
-/// What the controller may do. The order is that of the contract, so that diffs of an upgrade stay short.
-const CONTROLLER_RULES: &[Rule] = &[
-    Rule(&["argoproj.io"], "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
-    Rule(
-        &["argoproj.io"],
-        "analysisruns analysisruns/finalizers experiments experiments/finalizers",
-        "create get list watch update patch delete",
-    ),
-    Rule(&["argoproj.io"], "analysistemplates clusteranalysistemplates", "get list watch"),
-    Rule(&["apps"], "replicasets", "create get list watch update patch delete"),
-    Rule(&["", "apps"], "deployments podtemplates", "get list watch update"),
-    Rule(&[""], "services", "get list watch patch create delete"),
-    Rule(&["coordination.k8s.io"], "leases", "create get update"),
-    Rule(&[""], "secrets configmaps", "get list watch"),
-    Rule(&[""], "pods", "list update watch"),
-    Rule(&[""], "pods/eviction", "create"),
-    Rule(&[""], "events", "create update patch"),
-    Rule(&["networking.k8s.io", "extensions"], "ingresses", "create get list watch update patch"),
-    Rule(&["batch"], "jobs", "create get list watch update patch delete"),
-    Rule(&["networking.istio.io"], "virtualservices destinationrules", "watch get update patch list"),
-    Rule(&["split.smi-spec.io"], "trafficsplits", "create watch get update patch"),
-    Rule(
-        &["getambassador.io", "x.getambassador.io"],
-        "mappings ambassadormappings",
-        "create watch get update list delete",
-    ),
-    Rule(&[""], "endpoints", "get"),
-    Rule(&["elbv2.k8s.aws", "eks.amazonaws.com"], "targetgroupbindings", "list get"),
-    Rule(&["appmesh.k8s.aws"], "virtualservices", "watch get list"),
-    Rule(&["appmesh.k8s.aws"], "virtualnodes virtualrouters", "watch get list update patch"),
-    Rule(&["traefik.containo.us", "traefik.io"], "traefikservices", "watch get update"),
-    Rule(&["apisix.apache.org"], "apisixroutes", "watch get update"),
-];
 
 /// What people who may look at workloads may look at.
 const VIEW_RULES: &[Rule] = &[Rule(
@@ -57,14 +24,17 @@ const EDIT_RULES: &[Rule] = &[Rule(
     "create delete deletecollection get list patch update watch",
 )];
 
+/// Which of the cluster's own roles gets which rules.
+pub(super) const AGGREGATES: [(&str, &[Rule]); 3] = [("view", VIEW_RULES), ("edit", EDIT_RULES), ("admin", EDIT_RULES)];
+
 /// The controller's role for the whole cluster.
 pub(super) fn cluster_role() -> Tree {
-    role_object("ClusterRole", metadata(meta::CONTROLLER, Component::Controller), CONTROLLER_RULES)
+    role_object("ClusterRole", metadata(meta::CONTROLLER, Component::Controller), controller_rules::installed())
 }
 
 /// The same rules for one namespace.
 pub(super) fn role() -> Tree {
-    role_object("Role", metadata(meta::CONTROLLER, Component::Controller), CONTROLLER_RULES)
+    role_object("Role", metadata(meta::CONTROLLER, Component::Controller), controller_rules::installed())
 }
 
 /// Gives the controller its cluster role.
@@ -85,7 +55,7 @@ pub(super) fn role_binding() -> Tree {
 
 /// Lets people with the cluster's own view, edit and admin roles do the same with our kinds.
 pub(super) fn aggregate_roles() -> Vec<Tree> {
-    [("view", VIEW_RULES), ("edit", EDIT_RULES), ("admin", EDIT_RULES)]
+    AGGREGATES
         .into_iter()
         .map(|(to, rules)| {
             let name = format!("argo-rollouts-aggregate-to-{to}");
@@ -97,16 +67,21 @@ pub(super) fn aggregate_roles() -> Vec<Tree> {
 }
 
 /// A Role or ClusterRole of these rules.
-pub(super) fn role_object(kind: &str, metadata: Tree, rules: &[Rule]) -> Tree {
-    map! {
-        "apiVersion" => API_VERSION,
-        "kind" => kind,
-        "metadata" => metadata,
-        "rules" => rules.iter().map(rule).collect::<Vec<_>>(),
-    }
+pub(super) fn role_object<'a>(kind: &str, metadata: Tree, granted: impl IntoIterator<Item = &'a Rule>) -> Tree {
+    map! { "apiVersion" => API_VERSION, "kind" => kind, "metadata" => metadata, "rules" => rules(granted) }
+}
+
+/// The `rules` of a role.
+pub(super) fn rules<'a>(granted: impl IntoIterator<Item = &'a Rule>) -> Tree {
+    granted.into_iter().map(rule).collect::<Vec<_>>().into()
 }
 
 fn rule(Rule(groups, resources, verbs): &Rule) -> Tree {
+    rule_of(groups, resources, verbs)
+}
+
+/// One rule; resources and verbs are separated by blanks.
+pub(super) fn rule_of(groups: &[&str], resources: &str, verbs: &str) -> Tree {
     map! {
         "apiGroups" => Tree::texts(groups.iter().copied()),
         "resources" => Tree::texts(resources.split(' ')),
