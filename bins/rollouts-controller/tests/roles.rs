@@ -5,11 +5,13 @@
 mod program;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidegate_testbed::{Options, Testbed};
+use tokio::time::Instant;
 
-use program::{Program, install, kubectl, until};
+use program::{PATIENCE, Program, install, kubectl, until};
 
 /// What the manifests call the account.
 const ACCOUNT: &str = "argo-rollouts";
@@ -119,29 +121,59 @@ async fn the_rights_of_the_manifests_are_enough_for_the_cluster_and_for_one_name
 
     kubectl(&testbed, &["apply", "-n", "argo-rollouts", "-f", &manifest("install.yaml")]).await;
     let config = kubeconfig(&testbed, "argo-rollouts").await;
-    let program = Program::start(&config, &[]);
+    let mut program = Program::start(&config, &[]);
     program.says("I am the new leader: ").await;
     play(&testbed, "default", &program).await;
 
     // When a right is taken away, then it is said which.
-    let rules = kubectl(&testbed, &["get", "clusterrole", "argo-rollouts", "-o", "json"]).await;
-    let mut role: Value = serde_json::from_str(&rules).unwrap();
-    let rules = role["rules"].as_array_mut().unwrap();
-    let is_about_jobs = |rule: &Value| rule["resources"].as_array().unwrap().iter().any(|name| name == "jobs");
-    for rule in rules.iter_mut().filter(|rule| is_about_jobs(rule)) {
-        rule["verbs"] = json!(["get", "list", "watch"]);
-    }
-    apply(
-        &testbed,
-        "default",
-        json!({"apiVersion": role["apiVersion"], "kind": "ClusterRole",
-        "metadata": {"name": "argo-rollouts"}, "rules": role["rules"]}),
-    )
-    .await;
+    restrict(&testbed, "jobs", "get list watch").await;
     let [(name, strategy), _] = strategies();
-    apply(&testbed, "default", rollout(name, "shop:3", strategy)).await;
+    apply(&testbed, "default", rollout(name, "shop:3", strategy.clone())).await;
     let phase = ["get", "rollout", name, "-o", "jsonpath={.status.phase}"];
     until("the refused Job", &testbed, &phase, "Degraded", &program).await;
     let message = kubectl(&testbed, &["get", "rollout", name, "-o", "jsonpath={.status.message}"]).await;
     assert!(message.contains("cannot create resource \"jobs\""), "{message}");
+
+    // And it is said once, however often it is tried.
+    restrict(&testbed, "replicasets", "get list watch").await;
+    apply(&testbed, "default", rollout(name, "shop:4", strategy)).await;
+    let refused = ["get", "events", "--field-selector=reason=ReplicaSetCreateError", "-o"];
+    let count = [&refused[..], &["jsonpath={.items[*].metadata.name}{.items[*].count}"]].concat();
+    let begun = Instant::now();
+    while kubectl(&testbed, &count).await.is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "the missing right is not reported\n{}", program.text());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let message = kubectl(&testbed, &[&refused[..], &["jsonpath={.items[*].message}"]].concat()).await;
+    assert_eq!(message.matches("cannot create resource \"replicasets\" in API group \"apps\"").count(), 1, "{message}");
+    let times = kubectl(&testbed, &[&refused[..], &["jsonpath={.items[*].count}"]].concat()).await;
+    assert_eq!(times, "1");
+    program.child.kill().await.unwrap();
+
+    // The same for what cannot even be watched: nothing is decided without it, and the log says so once.
+    restrict(&testbed, "services", "patch").await;
+    let program = Program::start(&config, &[]);
+    program.says("Failed to watch Service: ").await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let said = program.text();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("Failed to watch Service")).collect();
+    assert!(
+        lines.len() == 1 && lines[0].contains("cannot list resource") && lines[0].contains("services"),
+        "{lines:?}"
+    );
+}
+
+/// Leaves the controller only these verbs for a resource.
+async fn restrict(testbed: &Testbed, resource: &str, verbs: &str) {
+    let role = kubectl(testbed, &["get", "clusterrole", "argo-rollouts", "-o", "json"]).await;
+    let mut role: Value = serde_json::from_str(&role).unwrap();
+    let is_about = |rule: &Value| rule["resources"].as_array().unwrap().iter().any(|name| name == resource);
+    for rule in role["rules"].as_array_mut().unwrap().iter_mut().filter(|rule| is_about(rule)) {
+        rule["verbs"] = verbs.split(' ').collect();
+    }
+    let metadata = json!({"name": "argo-rollouts"});
+    let role =
+        json!({"apiVersion": role["apiVersion"], "kind": "ClusterRole", "metadata": metadata, "rules": role["rules"]});
+    apply(testbed, "default", role).await;
 }

@@ -45,7 +45,7 @@ impl Default for Watch {
 /// How long a watch that fails waits: this long at first, twice as long each time, at most so long. No jitter: the same
 /// run must give the same history, and the API server spreads load by itself.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Watches until it is dropped. Every change is told once the store holds it.
 pub async fn watch<K>(api: Api<Guarded<K>>, how: Watch, store: Store<K>, mut tell: impl FnMut(Change<K>))
@@ -53,6 +53,7 @@ where
     K: Resource + Clone + Debug + Send + DeserializeOwned + 'static,
     K::DynamicType: Clone,
 {
+    let mut told = None;
     loop {
         store.lists_anew();
         // Lists ask for the latest state, not for what a server has at hand: nothing that was written before is missing.
@@ -71,20 +72,44 @@ where
             };
             match event {
                 Some(Ok(event)) => {
-                    pause = FIRST_PAUSE;
+                    // That a list is begun does not mean that it may be read.
+                    if !matches!(event, Event::Init) {
+                        pause = FIRST_PAUSE;
+                        told = None;
+                    }
                     take_in(&store, event, &mut tell);
                 }
                 // Errors are temporary by contract: the stream goes on when it is asked again.
                 problem => {
                     if let Some(Err(error)) = problem {
                         let kind = std::any::type_name::<K>().rsplit("::").next().unwrap_or_default();
-                        tracing::warn!("Failed to watch {kind}: {error}");
+                        complain(&mut told, format!("Failed to watch {kind}: {}", plainly(&error)));
                     }
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
             }
         }
+    }
+}
+
+/// Says what is wrong once: a right that is missing stays missing, and nobody reads the same line every half minute.
+fn complain(told: &mut Option<String>, problem: String) {
+    if told.as_ref() != Some(&problem) {
+        tracing::warn!("{problem}");
+        *told = Some(problem);
+    }
+}
+
+/// What the API server says, in its own words alone.
+fn plainly(error: &watcher::Error) -> String {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(kube::Error::Api(status))
+        | WatchStartFailed(kube::Error::Api(status))
+        | WatchFailed(kube::Error::Api(status))
+        | WatchError(status) => status.message.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -58,9 +58,7 @@ impl Correlator {
             similar.messages.clear();
         }
         similar.last = at;
-        if similar.messages.len() < SIMILAR {
-            similar.messages.insert(event.message.clone());
-        }
+        let is_news = similar.messages.len() < SIMILAR && similar.messages.insert(event.message.clone());
         let is_one_of_many = similar.messages.len() >= SIMILAR;
         let (message, text) = if is_one_of_many {
             (format!("(combined from similar events): {}", event.message), None)
@@ -68,8 +66,9 @@ impl Correlator {
             (event.message.clone(), Some(event.message.clone()))
         };
         let has_room = self.take(uid, at);
-        (has_room || is_life_cycle(&reason))
-            .then(|| Telling { same: (uid.to_owned(), is_warning, reason, text), message })
+        // Why something is stuck must not be lost because much went well before; the same reason again may.
+        let must_be_told = is_life_cycle(&reason) || (is_warning && is_news);
+        (has_room || must_be_told).then(|| Telling { same: (uid.to_owned(), is_warning, reason, text), message })
     }
 
     fn take(&mut self, uid: &str, at: Timestamp) -> bool {
@@ -144,6 +143,18 @@ mod tests {
         }
         let aborted = Event::warning("RolloutAborted", "Rollout aborted update to revision 2");
         assert!(correlator.judge("a", &aborted, at(0)).is_some());
+    }
+
+    #[test]
+    fn a_warning_that_is_news_is_told_however_much_was_told_before_and_its_repetitions_are_not() {
+        let mut correlator = Correlator::new();
+        for _ in 0..30 {
+            correlator.judge("a", &scaled(1), at(0));
+        }
+        let refused = Event::warning("WriteRefused", "cannot create resource \"replicasets\"");
+        assert!(correlator.judge("a", &refused, at(1)).is_some());
+        assert!(correlator.judge("a", &refused, at(2)).is_none());
+        assert!(correlator.judge("a", &Event::warning("WriteRefused", "another reason"), at(3)).is_some());
     }
 
     #[test]
