@@ -30,18 +30,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A fresh cluster. Pods are ready 0.3 s after they were bound and gone 1 s after their deletion, as they were when
-    /// the traces were recorded.
+    /// A fresh cluster.
     pub(crate) async fn new(metrics: Metrics) -> Result<Self> {
         let mut world = tidegate_sim::World::empty(Setting::new(0));
         let (client, clock) = (world.client(USER), world.clock());
         install_crds(&client).await?;
-        world.add_nodes_with(Defaults {
-            start_delay: Duration::from_millis(300),
-            stop_delay_min: Duration::from_secs(1),
-            stop_delay_max: Duration::from_secs(1),
-            ..Defaults::default()
-        });
+        world.add_nodes_with(recorded_pods());
         world.add_manager();
         let controller = start(&world, "rollouts-controller", &metrics);
         Ok(Self { client, clock, world, controller, metrics, controllers: 1 })
@@ -75,6 +69,16 @@ impl World {
         tokio::time::sleep(time).await;
         let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *written)
+    }
+}
+
+/// Pods are ready 0.3 s after they were bound and gone 1 s after their deletion, as they were when the traces were recorded.
+pub(crate) fn recorded_pods() -> Defaults {
+    Defaults {
+        start_delay: Duration::from_millis(300),
+        stop_delay_min: Duration::from_secs(1),
+        stop_delay_max: Duration::from_secs(1),
+        ..Defaults::default()
     }
 }
 

@@ -1,5 +1,4 @@
 //! A fleet that changes for hours leaves nothing behind in the controller.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 use tidegate_scenario::soak::{Plan, growth, run};
 

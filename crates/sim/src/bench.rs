@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
-use tidegate_sim::{Setting, World};
+use tidegate_sim::{Setting, World, resident};
 
 /// Workloads in the hour.
 const WORKLOADS: u64 = 50;
@@ -114,11 +114,4 @@ fn weight() -> Result<(u64, u64), String> {
         let grown = resident().saturating_sub(before);
         Ok((grown, grown / OBJECTS))
     })
-}
-
-/// Resident memory of this process in bytes, 0 where the system does not say.
-fn resident() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

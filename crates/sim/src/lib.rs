@@ -19,6 +19,7 @@ pub mod invariants;
 pub mod istio;
 pub mod journal;
 mod manager;
+mod memory;
 pub mod mesh;
 mod objects;
 mod random;
@@ -27,6 +28,7 @@ pub mod world;
 
 pub use experiment::{Experiment, Invariant, Report, Scenario, Seat, Stage, Subject, Weather};
 pub use manager::Manager;
+pub use memory::resident;
 pub use mesh::{LiveMesh, MeshSetting};
 pub use random::Random;
 pub use world::{Setting, World};

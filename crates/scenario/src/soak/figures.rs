@@ -7,6 +7,7 @@ use kube::Client;
 use kube::api::ListParams;
 use tidegate_controller::Insight;
 use tidegate_runtime::metrics::Registry;
+use tidegate_sim::resident;
 
 use crate::world::api;
 
@@ -83,13 +84,6 @@ pub fn growth(hours: &[Hour], with_memory: bool) -> Vec<String> {
         }
     }
     grown
-}
-
-/// Resident memory of this process in bytes, 0 where the system does not say.
-fn resident() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 #[cfg(test)]

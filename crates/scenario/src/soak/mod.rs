@@ -16,7 +16,6 @@ use std::time::Duration;
 use anyhow::Result;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams};
 use tidegate_controller::{Analysis, Controller, Options};
-use tidegate_node_agent::Defaults;
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::metrics::Registry;
 use tidegate_sim::experiment::USER;
@@ -26,7 +25,7 @@ pub use figures::{Hour, growth};
 use fleet::{Act, Place};
 
 use crate::metrics::Metrics;
-use crate::world::{api, install_crds};
+use crate::world::{api, install_crds, recorded_pods};
 
 /// Nobody does anything at the end of an hour: series go 65 s after their object, old pods half a minute after the last step.
 const REST: Duration = Duration::from_secs(600);
@@ -58,12 +57,7 @@ async fn play(plan: Plan, mut tell: impl FnMut(&Hour)) -> Result<Vec<Hour>> {
     let mut world = tidegate_sim::World::empty(Setting::new(plan.seed));
     let client = world.client(USER);
     install_crds(&client).await?;
-    world.add_nodes_with(Defaults {
-        start_delay: Duration::from_millis(300),
-        stop_delay_min: Duration::from_secs(1),
-        stop_delay_max: Duration::from_secs(1),
-        ..Defaults::default()
-    });
+    world.add_nodes_with(recorded_pods());
     world.add_manager();
     let metrics = Metrics::default();
     metrics.set(&fleet::answers());
