@@ -1,9 +1,7 @@
-//! docs/getting-started.md is played as it tells it: every command behind a `$`, by a shell, with real kubectl and Helm, our
-//! plugin and our controller on a real API server that knows Istio's kinds, and every output compared.
+//! A page as a reader plays it: every command behind a `$`, by a shell, and every output compared.
 //!
 //! Ages, times, the random ends of pod names and the width of columns may differ, and of `status` only the last line is
-//! compared, because nobody sees every state on the way. Istio and the images do not run. `UPDATE_PAGE=1` writes what was seen into the page, for reading.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+//! compared, because nobody sees every state on the way. `UPDATE_PAGE=1` writes what was seen into the page, for reading.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -14,13 +12,14 @@ use regex::Regex;
 use tidegate_clock::Clock;
 use tidegate_runtime::lease::Leadership;
 use tidegate_testbed::{Options, Testbed, prepare_helm, prepare_istio_kinds};
+use tokio::task::JoinHandle;
 
 /// How long an output may take to become what the page says.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long to wait before what is seen is written into the page.
 const SETTLED: Duration = Duration::from_secs(5);
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -103,7 +102,7 @@ fn is_question(command: &str) -> bool {
 }
 
 /// The reader's machine: a shell with our tools and the cluster.
-struct Reader {
+pub(crate) struct Reader {
     tools: PathBuf,
     home: PathBuf,
     kubeconfig: PathBuf,
@@ -121,7 +120,7 @@ impl Reader {
     }
 
     /// Everything that a command prints.
-    async fn run(&self, line: &str) -> String {
+    pub(crate) async fn run(&self, line: &str) -> String {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{line} 2>&1")]).current_dir(repository()).env_clear();
         command.env("PATH", format!("{}:/usr/bin:/bin", self.tools.display()));
@@ -144,15 +143,15 @@ impl Reader {
     }
 }
 
-/// Starts our controller in this process; the pods that Helm makes run nothing.
-async fn control(testbed: &Testbed) {
+/// Starts our controller in this process; the pods of a Deployment run nothing.
+pub(crate) async fn control(testbed: &Testbed) -> JoinHandle<()> {
     let client = testbed.client().await.unwrap();
     let options = tidegate_controller::Options::default();
     let (clock, stop) = (Clock::system(), std::future::pending());
-    tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), stop));
+    tokio::spawn(tidegate_controller::run(client, clock, options, Leadership::alone(), stop))
 }
 
-async fn prepared() -> (Testbed, Reader) {
+pub(crate) async fn prepared() -> (Testbed, Reader) {
     let assets = tokio::task::spawn_blocking(|| (prepare_helm().unwrap(), prepare_istio_kinds().unwrap()));
     let (helm, kinds) = assets.await.unwrap();
     let testbed = Testbed::start(Options::default()).await.unwrap();
@@ -163,17 +162,13 @@ async fn prepared() -> (Testbed, Reader) {
     (testbed, reader)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_for_beginners_does_what_it_says() {
-    let file = repository().join("docs/getting-started.md");
+/// Plays a page and tells of every command that was run.
+pub(crate) async fn play(page: &str, reader: &Reader, mut ran: impl AsyncFnMut(&str)) {
+    let file = repository().join(page);
     let page = std::fs::read_to_string(&file).unwrap();
-    let steps = steps(&page);
-    assert!(steps.len() > 15, "the page shows nothing");
     let update = std::env::var_os("UPDATE_PAGE").is_some();
-    let (testbed, reader) = prepared().await;
     let mut seen = Vec::new();
-    let mut is_controlled = false;
-    for step in &steps {
+    for step in &steps(&page) {
         if update && is_question(&step.command) {
             tokio::time::sleep(SETTLED).await;
         }
@@ -182,35 +177,9 @@ async fn the_page_for_beginners_does_what_it_says() {
             assert!(step.is_as_told(&output), "$ {}\ntold:\n{}\nseen:\n{output}", step.command, step.told);
         }
         seen.push(output);
-        // From here on there is a controller, on the page and here.
-        if step.command.starts_with("helm install ") {
-            assert!(!is_controlled, "one installation");
-            control(&testbed).await;
-            is_controlled = true;
-        }
+        ran(&step.command).await;
     }
-    assert!(is_controlled, "the page installs a controller");
     if update {
         std::fs::write(&file, rewritten(&page, &seen)).unwrap();
     }
-}
-
-#[test]
-fn blocks_that_are_not_run_say_so() {
-    let page = std::fs::read_to_string(repository().join("docs/getting-started.md")).unwrap();
-    let lines: Vec<&str> = page.lines().collect();
-    let fences = lines.iter().enumerate().filter(|(_, line)| line.starts_with("```") && line.len() > 3);
-    let mut unrun = 0;
-    for (at, fence) in fences {
-        match *fence {
-            "```console" => {}
-            "```sh" => {
-                unrun += 1;
-                let before = lines[..at].iter().rev().find(|line| !line.is_empty()).unwrap();
-                assert!(before.to_lowercase().contains("not run by tests"), "line {}: {before}", at + 1);
-            }
-            other => assert_eq!(other, "```console", "line {}: no other blocks", at + 1),
-        }
-    }
-    assert!(unrun >= 3, "clusters and images");
 }
