@@ -1,14 +1,13 @@
 //! Keeps events from flooding a cluster: many alike become one, and one object is not told about without end.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 use tidegate_engine::{Event, Severity};
 
 use super::recent::Recent;
 
-/// Objects, reasons and texts that are remembered.
-const MOST_REMEMBERED: usize = 4096;
 /// From so many different texts on, events of one reason about one object are told as one.
 const SIMILAR: usize = 10;
 /// Within this time.
@@ -29,7 +28,8 @@ pub(super) struct Telling {
 }
 
 struct Similar {
-    messages: BTreeSet<String>,
+    /// Digests of the texts: whole ones of thousands of objects weigh more than all else that is known of these.
+    messages: BTreeSet<u64>,
     last: Timestamp,
 }
 
@@ -45,8 +45,9 @@ pub(super) struct Correlator {
 }
 
 impl Correlator {
-    pub(super) fn new() -> Self {
-        Self { similar: Recent::new(MOST_REMEMBERED), budgets: Recent::new(MOST_REMEMBERED) }
+    /// Remembers so many objects and reasons.
+    pub(super) fn new(most: usize) -> Self {
+        Self { similar: Recent::new(most), budgets: Recent::new(most) }
     }
 
     /// How an event is told; not at all when there were too many about this object.
@@ -58,7 +59,7 @@ impl Correlator {
             similar.messages.clear();
         }
         similar.last = at;
-        let is_news = similar.messages.len() < SIMILAR && similar.messages.insert(event.message.clone());
+        let is_news = similar.messages.len() < SIMILAR && similar.messages.insert(digest(&event.message));
         let is_one_of_many = similar.messages.len() >= SIMILAR;
         let (message, text) = if is_one_of_many {
             (format!("(combined from similar events): {}", event.message), None)
@@ -84,6 +85,12 @@ impl Correlator {
     }
 }
 
+fn digest(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Alerts and histories are made from these: they are told however much was told before.
 fn is_life_cycle(reason: &str) -> bool {
     reason.starts_with("Rollout")
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_tenth_text_of_a_reason_within_ten_minutes_and_those_after_it_are_one_event() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         let told: Vec<Telling> = (0..12).map(|number| correlator.judge("a", &scaled(number), at(0)).unwrap()).collect();
         let different: BTreeSet<&Same> = told.iter().map(|telling| &telling.same).collect();
         assert_eq!(different.len(), 10);
@@ -118,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_same_text_again_is_the_same_event_however_often() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         let first = correlator.judge("a", &scaled(1), at(0)).unwrap();
         for number in 1..20 {
             assert_eq!(correlator.judge("a", &scaled(1), at(number)), Some(first.clone()));
@@ -127,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_object_has_twenty_five_events_at_once_and_then_one_in_five_minutes() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         let mut told = |seconds| correlator.judge("a", &scaled(1), at(seconds)).is_some();
         assert_eq!((0..40).filter(|_| told(0)).count(), 25);
         assert!(!told(299));
@@ -137,7 +144,7 @@ mod tests {
 
     #[test]
     fn life_cycle_events_are_told_however_much_was_told_before() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         for _ in 0..40 {
             correlator.judge("a", &scaled(1), at(0));
         }
@@ -147,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_warning_that_is_news_is_told_however_much_was_told_before_and_its_repetitions_are_not() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         for _ in 0..30 {
             correlator.judge("a", &scaled(1), at(0));
         }
@@ -159,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumps_back_gives_nothing_away() {
-        let mut correlator = Correlator::new();
+        let mut correlator = Correlator::new(100);
         for _ in 0..25 {
             correlator.judge("a", &scaled(1), at(1000));
         }

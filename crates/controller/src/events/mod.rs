@@ -208,7 +208,7 @@ async fn send(
     queue: Queue<Key>,
     mut names: Names,
 ) {
-    let mut correlator = Correlator::new();
+    let mut correlator = Correlator::new(MOST_REMEMBERED);
     let mut sent: Recent<Same, Sent> = Recent::new(MOST_REMEMBERED);
     while let Some(message) = waiting.recv().await {
         let mut told = match message {
