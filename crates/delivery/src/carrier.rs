@@ -1,4 +1,4 @@
-//! Carries requests and mails out.
+//! Carries requests and mails out, and reads the files that options name.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -7,12 +7,15 @@ use tidegate_notify::{Failure, HttpRequest, Mail, Response};
 use tidegate_providers::aws::{AwsCredentials, sign};
 use tidegate_providers::{Client, Method, Request};
 
-use crate::smtp;
+use crate::{file, smtp};
 
 /// Whoever carries messages: the network, or a world of its own.
 pub trait Carrier: Send + Sync {
     /// Sends a request; comes to an end within the request's time.
     fn request<'a>(&'a self, request: &'a HttpRequest) -> BoxFuture<'a, Result<Response, Failure>>;
+
+    /// Reads a file that an option names.
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>>;
 
     /// Sends a mail; comes to an end.
     fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>>;
@@ -62,6 +65,10 @@ impl Carrier for Network {
             Ok(Response { status: answer.status, body: answer.body })
         }
         .boxed()
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>> {
+        file::read(path).boxed()
     }
 
     fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {

@@ -13,6 +13,7 @@
 //! but the one it is given.
 
 mod carrier;
+mod file;
 mod lanes;
 mod mail;
 mod observer;

@@ -52,6 +52,10 @@ impl Carrier for Post {
         .boxed()
     }
 
+    fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>> {
+        async { Err(Failure::lasting("there are no files")) }.boxed()
+    }
+
     fn mail<'a>(&'a self, _: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {
         async { Ok(()) }.boxed()
     }

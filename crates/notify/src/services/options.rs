@@ -46,6 +46,14 @@ impl Options {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
+    /// A text that is data, or the data itself as people may write it in YAML.
+    pub(crate) fn text_or_data(&self, name: &str) -> String {
+        match self.0.get(name) {
+            Some(data @ Json::Object(_)) => data.to_string(),
+            _ => self.text(name),
+        }
+    }
+
     pub(crate) fn flag(&self, name: &str) -> bool {
         match self.0.get(name) {
             Some(Json::Bool(value)) => *value,
