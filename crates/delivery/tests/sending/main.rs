@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod github;
 mod pubsub;
 #[path = "../../../notify/tests/services/signatures.rs"]
 mod signatures;

@@ -4,6 +4,7 @@ mod alertmanager;
 mod awssqs;
 mod email;
 mod gcppubsub;
+mod github;
 mod googlechat;
 mod grafana;
 mod jwt;
@@ -90,11 +91,17 @@ impl Kind {
     }
 }
 
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 20] = [
     Kind::plain("alertmanager", &["targets"], alertmanager::open),
     Kind::plain("awssqs", &["region", "key", "secret"], awssqs::open),
     Kind::plain("email", &["host", "from"], email::open),
     Kind { name: "gcppubsub", required: &[], examine: gcppubsub::examine, open: gcppubsub::open },
+    Kind {
+        name: "github",
+        required: &["appID", "installationID", "privateKey"],
+        examine: github::examine,
+        open: github::open,
+    },
     Kind::plain("googlechat", &["webhooks"], googlechat::open),
     Kind::plain("grafana", &["apiUrl", "apiKey"], grafana::open),
     Kind::plain("mattermost", &["apiURL", "token"], mattermost::open),

@@ -4,6 +4,7 @@
 
 mod alerts;
 mod chats;
+mod github;
 mod google;
 mod mail_and_hooks;
 mod signatures;
