@@ -1,13 +1,13 @@
-//! Carries requests and mails out, and reads the files that options name.
+//! Carries requests, mails and publications out, and reads the files that options name.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tidegate_clock::Clock;
-use tidegate_notify::{Failure, HttpRequest, Mail, Response};
+use tidegate_notify::{Failure, HttpRequest, Mail, Publication, Response};
 use tidegate_providers::aws::{AwsCredentials, sign};
 use tidegate_providers::{Client, Method, Request};
 
-use crate::{file, smtp};
+use crate::{file, nats, smtp};
 
 /// Whoever carries messages: the network, or a world of its own.
 pub trait Carrier: Send + Sync {
@@ -19,6 +19,9 @@ pub trait Carrier: Send + Sync {
 
     /// Sends a mail; comes to an end.
     fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Publishes a message; comes to an end within its time for each server.
+    fn publish<'a>(&'a self, publication: &'a Publication) -> BoxFuture<'a, Result<(), Failure>>;
 }
 
 /// The network.
@@ -80,6 +83,16 @@ impl Carrier for Network {
                 Ok(Err(error)) => Err(Failure::lasting(error.to_string())),
                 Err(_) => Err(Failure::passing(format!("the mail was not taken within {:?}", smtp::TIMEOUT))),
             }
+        }
+        .boxed()
+    }
+    fn publish<'a>(&'a self, publication: &'a Publication) -> BoxFuture<'a, Result<(), Failure>> {
+        async move {
+            let published = nats::publish(&self.client, publication).await;
+            published.map_err(|error| match error.may_pass() {
+                true => Failure::passing(error.to_string()),
+                false => Failure::lasting(error.to_string()),
+            })
         }
         .boxed()
     }

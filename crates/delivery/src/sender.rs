@@ -311,6 +311,7 @@ async fn take_turns(
             }
             Turn::Read(path) => conversation.hear(&Response::new(200, shared.carrier.read(&path).await?))?,
             Turn::Mail(mail) => return shared.carrier.mail(&mail).await.map(|()| Vec::new()),
+            Turn::Publish(publication) => return shared.carrier.publish(&publication).await.map(|()| Vec::new()),
             Turn::Done(entries) => return Ok(entries),
         };
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use crate::publication::Publication;
+
 /// A message that has been written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notification {
@@ -243,6 +245,8 @@ pub enum Turn {
     Read(String),
     /// Send this mail; then it is done.
     Mail(Mail),
+    /// Publish this; then it is done.
+    Publish(Publication),
     /// Delivered; these are to be remembered.
     Done(Vec<(String, String)>),
 }

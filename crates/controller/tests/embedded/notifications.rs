@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tidegate_controller::{Controller, Notifications, Options};
 use tidegate_delivery::{Carrier, Network};
-use tidegate_notify::{Failure, HttpRequest, Mail, Response};
+use tidegate_notify::{Failure, HttpRequest, Mail, Publication, Response};
 use tidegate_providers::client::Roots;
 use tidegate_providers::{Client, Hosts, Proxies};
 use tidegate_runtime::lease::Leadership;
@@ -54,6 +54,10 @@ impl Carrier for Post {
 
     fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>> {
         async { Err(Failure::lasting("there are no files")) }.boxed()
+    }
+
+    fn publish<'a>(&'a self, _: &'a Publication) -> BoxFuture<'a, Result<(), Failure>> {
+        async { Ok(()) }.boxed()
     }
 
     fn mail<'a>(&'a self, _: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {

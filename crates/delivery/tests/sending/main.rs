@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod github;
+mod nats;
 mod pubsub;
 #[path = "../../../notify/tests/services/signatures.rs"]
 mod signatures;

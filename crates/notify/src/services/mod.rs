@@ -9,6 +9,7 @@ mod googlechat;
 mod grafana;
 mod jwt;
 mod mattermost;
+mod nats;
 mod newrelic;
 mod opsgenie;
 mod options;
@@ -91,7 +92,7 @@ impl Kind {
     }
 }
 
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 21] = [
     Kind::plain("alertmanager", &["targets"], alertmanager::open),
     Kind::plain("awssqs", &["region", "key", "secret"], awssqs::open),
     Kind::plain("email", &["host", "from"], email::open),
@@ -105,6 +106,7 @@ const KINDS: [Kind; 20] = [
     Kind::plain("googlechat", &["webhooks"], googlechat::open),
     Kind::plain("grafana", &["apiUrl", "apiKey"], grafana::open),
     Kind::plain("mattermost", &["apiURL", "token"], mattermost::open),
+    Kind { name: "nats", required: &["url"], examine: nats::examine, open: nats::open },
     Kind::plain("newrelic", &["apiKey"], newrelic::open),
     Kind::plain("opsgenie", &["apiUrl", "apiKeys"], opsgenie::open),
     Kind::plain("pagerduty", &["token"], pagerduty::open),

@@ -93,6 +93,11 @@ impl Options {
         self.0.get(name).and_then(Json::as_array).map_or(&[], Vec::as_slice)
     }
 
+    /// Fields of an option.
+    pub(crate) fn fields(&self, name: &str) -> Option<&Map<String, Json>> {
+        self.0.get(name).and_then(Json::as_object)
+    }
+
     /// A field of an option.
     pub(crate) fn inner(&self, name: &str, field: &str) -> String {
         plain(self.0.get(name).and_then(|value| value.get(field)).unwrap_or(&Json::Null))

@@ -7,6 +7,7 @@ mod chats;
 mod github;
 mod google;
 mod mail_and_hooks;
+mod nats;
 mod signatures;
 
 use std::collections::BTreeMap;
