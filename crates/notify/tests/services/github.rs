@@ -202,6 +202,10 @@ fn refusals_of_github_say_what_was_refused_and_whether_it_may_pass() {
     assert!(talk.hear(&Response::new(403, "You have exceeded a secondary rate limit.")).unwrap_err().may_pass);
     let (mut talk, _) = begun(STATUS);
     assert!(talk.hear(&Response::new(502, "")).unwrap_err().may_pass);
+    // A repository that was renamed answers with a redirect, after which statuses are only listed.
+    let (mut talk, _) = begun(STATUS);
+    let failure = talk.hear(&Response::new(200, "[]")).unwrap_err();
+    assert_eq!(failure.text, "github made nothing of the status: is the address of the repository an old one?");
     let ask = || {
         let mut talk = super::talk("github", OPTIONS, &template(STATUS), "").unwrap();
         talk.begin().unwrap();

@@ -57,6 +57,15 @@ pub(super) enum Call {
 }
 
 impl Call {
+    /// Whether GitHub makes something new of it, and says so with a status other than 200.
+    pub(super) fn makes_something(&self) -> bool {
+        match self {
+            Self::FindDeployment(_) | Self::PullRequests(_) | Self::FindComment(..) | Self::UpdateComment(..) => false,
+            Self::Status(_) | Self::CreateDeployment(_) | Self::DeploymentStatus(..) => true,
+            Self::CreateComment(..) | Self::CheckRun(_) | Self::Dispatch(_) => true,
+        }
+    }
+
     /// What it is for, in messages.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -200,6 +200,12 @@ impl Conversation for GitHub {
             return self.next();
         };
         if response.is_success() {
+            if call.makes_something() && response.status == 200 {
+                // A repository that has moved, and its new place was only looked at.
+                let text =
+                    format!("github made nothing of {}: is the address of the repository an old one?", call.name());
+                return Err(Failure::lasting(text));
+            }
             self.follow(call, &response.json())?;
             return self.next();
         }
