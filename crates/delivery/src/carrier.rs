@@ -1,21 +1,27 @@
-//! Carries requests and mails out.
+//! Carries requests, mails and publications out, and reads the files that options name.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tidegate_clock::Clock;
-use tidegate_notify::{Failure, HttpRequest, Mail, Response};
+use tidegate_notify::{Failure, HttpRequest, Mail, Publication, Response};
 use tidegate_providers::aws::{AwsCredentials, sign};
 use tidegate_providers::{Client, Method, Request};
 
-use crate::smtp;
+use crate::{file, nats, smtp};
 
 /// Whoever carries messages: the network, or a world of its own.
 pub trait Carrier: Send + Sync {
     /// Sends a request; comes to an end within the request's time.
     fn request<'a>(&'a self, request: &'a HttpRequest) -> BoxFuture<'a, Result<Response, Failure>>;
 
+    /// Reads a file that an option names.
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>>;
+
     /// Sends a mail; comes to an end.
     fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Publishes a message; comes to an end within its time for each server.
+    fn publish<'a>(&'a self, publication: &'a Publication) -> BoxFuture<'a, Result<(), Failure>>;
 }
 
 /// The network.
@@ -64,6 +70,10 @@ impl Carrier for Network {
         .boxed()
     }
 
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>> {
+        file::read(path).boxed()
+    }
+
     fn mail<'a>(&'a self, mail: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {
         async move {
             let sent = tokio::time::timeout(smtp::TIMEOUT, smtp::send(&self.client, mail, self.clock.now())).await;
@@ -73,6 +83,16 @@ impl Carrier for Network {
                 Ok(Err(error)) => Err(Failure::lasting(error.to_string())),
                 Err(_) => Err(Failure::passing(format!("the mail was not taken within {:?}", smtp::TIMEOUT))),
             }
+        }
+        .boxed()
+    }
+    fn publish<'a>(&'a self, publication: &'a Publication) -> BoxFuture<'a, Result<(), Failure>> {
+        async move {
+            let published = nats::publish(&self.client, publication).await;
+            published.map_err(|error| match error.may_pass() {
+                true => Failure::passing(error.to_string()),
+                false => Failure::lasting(error.to_string()),
+            })
         }
         .boxed()
     }

@@ -1,9 +1,9 @@
-//! Delivers notifications: what `tidegate-notify` says becomes requests and mails.
+//! Delivers notifications: what `tidegate-notify` says becomes requests, mails and publications.
 //!
 //! ```text
 //!   event ──▶ ┐                        ┌─▶ one destination, in order, with retries ─▶ Carrier ─▶ HTTP (providers' client)
-//!             ├─▶ sender.rs: at most   ├─▶ another, which waits for nobody                    └▶ SMTP (smtp.rs)
-//!   state ──▶ ┘   1,000 waiting        └─▶ ...
+//!             ├─▶ sender.rs: at most   ├─▶ another, which waits for nobody                    ├▶ SMTP (smtp.rs)
+//!   state ──▶ ┘   1,000 waiting        └─▶ ...                                               └▶ NATS (nats.rs)
 //! ```
 //!
 //! Nobody waits for the sender: what does not fit into its queue is dropped and counted, and a destination that hangs holds
@@ -13,13 +13,17 @@
 //! but the one it is given.
 
 mod carrier;
+mod file;
 mod lanes;
+mod lines;
 mod mail;
+mod nats;
 mod observer;
 mod sender;
 mod smtp;
 
 pub use carrier::{Carrier, Network};
+pub use nats::NatsError;
 pub use observer::{About, Observer, Silent};
 pub use sender::{Job, MOST_WAITING, Occurrence, Receipt, Scoped, Sender};
 pub use smtp::SmtpError;

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use serde_json::Value as Json;
 use tidegate_clock::Clock;
 use tidegate_expr::Value;
-use tidegate_notify::{Config, Failure, Memory, Sending, Subject, Turn, on_event};
+use tidegate_notify::{Config, Failure, Memory, Response, Sending, Subject, Turn, on_event};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ pub const MOST_WAITING: usize = 1000;
 const MOST_ACTIVE: usize = 64;
 /// Requests that one conversation may take; the longest needs one per Alertmanager.
 const MOST_TURNS: usize = 32;
-/// Threads that are remembered for one configuration.
+/// Threads and tokens that are remembered for one configuration.
 const MOST_REMEMBERED: usize = 10_000;
 
 /// A configuration and the namespace it is from.
@@ -98,7 +98,7 @@ struct Shared {
     carrier: Arc<dyn Carrier>,
     observer: Arc<dyn Observer>,
     clock: Clock,
-    /// Threads by configuration.
+    /// Threads and tokens by configuration.
     memory: Mutex<BTreeMap<String, Memory>>,
 }
 
@@ -260,7 +260,7 @@ async fn deliver(shared: &Shared, job: &Job) -> Result<(), Failure> {
     loop {
         let memory = remembered(shared, scope);
         let conversation = config.conversation(&notification, destination, &memory, shared.clock.now())?;
-        match converse(shared, scope, conversation).await {
+        match converse(shared, &job.config, conversation).await {
             Err(failure) if failure.may_pass && tries < retries.most => {
                 debug!(resource = job.resource, "notifying '{destination}' failed and is tried again in {wait:?}");
                 tokio::time::sleep(wait).await;
@@ -277,11 +277,25 @@ fn remembered(shared: &Shared, scope: &str) -> Memory {
     memory.get(scope).cloned().unwrap_or_default()
 }
 
+/// Carries a conversation out, and remembers what it has learned whatever became of it.
 async fn converse(
     shared: &Shared,
-    scope: &str,
+    (scope, config): &Scoped,
     mut conversation: Box<dyn tidegate_notify::Conversation>,
 ) -> Result<(), Failure> {
+    let outcome = take_turns(shared, config, conversation.as_mut()).await;
+    remember(shared, scope, conversation.learned());
+    let entries = outcome?;
+    remember(shared, scope, entries);
+    Ok(())
+}
+
+/// Until it is done; what is to be remembered then.
+async fn take_turns(
+    shared: &Shared,
+    config: &Config,
+    conversation: &mut dyn tidegate_notify::Conversation,
+) -> Result<Vec<(String, String)>, Failure> {
     let mut turn = conversation.begin()?;
     for _ in 0..MOST_TURNS {
         turn = match turn {
@@ -290,18 +304,35 @@ async fn converse(
                 Err(failure) if failure.may_pass => conversation.unanswered(&failure.text)?,
                 Err(failure) => return Err(failure),
             },
-            Turn::Mail(mail) => return shared.carrier.mail(&mail).await,
-            Turn::Done(entries) => {
-                let mut memory = shared.memory.lock().unwrap_or_else(PoisonError::into_inner);
-                let memory = memory.entry(scope.to_owned()).or_default();
-                if memory.len() + entries.len() > MOST_REMEMBERED {
-                    // Threads that are forgotten begin anew.
-                    memory.clear();
-                }
-                memory.extend(entries);
-                return Ok(());
+            Turn::Read(_) if !config.may_read_files => {
+                return Err(Failure::lasting(
+                    "only the configuration in the namespace of the controller may name a file",
+                ));
             }
+            Turn::Read(path) => conversation.hear(&Response::new(200, shared.carrier.read(&path).await?))?,
+            Turn::Mail(mail) => return shared.carrier.mail(&mail).await.map(|()| Vec::new()),
+            Turn::Publish(publication) => return shared.carrier.publish(&publication).await.map(|()| Vec::new()),
+            Turn::Done(entries) => return Ok(entries),
         };
     }
     Err(Failure::lasting(format!("the conversation takes more than {MOST_TURNS} requests")))
+}
+
+fn remember(shared: &Shared, scope: &str, entries: Vec<(String, String)>) {
+    if entries.is_empty() {
+        return;
+    }
+    let mut memory = shared.memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let memory = memory.entry(scope.to_owned()).or_default();
+    if memory.len() + entries.len() > MOST_REMEMBERED {
+        // Threads that are forgotten begin anew, and tokens are asked for again.
+        memory.clear();
+    }
+    for (key, text) in entries {
+        if text.is_empty() {
+            memory.remove(&key)
+        } else {
+            memory.insert(key, text)
+        };
+    }
 }

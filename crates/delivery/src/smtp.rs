@@ -6,17 +6,16 @@ use jiff::Timestamp;
 use tidegate_expr::base64;
 use tidegate_notify::Mail;
 use tidegate_providers::Client;
-use tidegate_providers::client::Stream;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::lines::{Lines, MOST_LINE};
 use crate::mail;
 
 /// How long a mail may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Where a connection begins with TLS.
 const IMPLICIT_TLS: u16 = 465;
-/// Bytes an answer may have.
-const MOST_ANSWER: usize = 64 * 1024;
+/// Bytes all lines of an answer may have.
+const MOST_ANSWER: usize = MOST_LINE;
 
 /// Why a mail was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,10 +71,7 @@ impl Answer {
     }
 }
 
-struct Talk {
-    stream: Box<dyn Stream>,
-    waiting: Vec<u8>,
-}
+struct Talk(Lines);
 
 /// Sends a mail.
 pub(crate) async fn send(client: &Client, mail: &Mail, now: Timestamp) -> Result<(), SmtpError> {
@@ -84,17 +80,14 @@ pub(crate) async fn send(client: &Client, mail: &Mail, now: Timestamp) -> Result
     if is_secure {
         stream = client.secure(stream, &mail.host, mail.insecure).await.map_err(SmtpError::Connection)?;
     }
-    let mut talk = Talk { stream, waiting: Vec::new() };
+    let mut talk = Talk(Lines::new(stream));
     talk.answer("the greeting", 220).await?;
     let mut hello = talk.hello().await?;
     if !is_secure && hello.capability("STARTTLS").is_some() {
         talk.ask("STARTTLS", "STARTTLS", 220).await?;
-        if !talk.waiting.is_empty() {
-            // What was sent before TLS began could be anybody's.
-            return Err(SmtpError::Unsafe("the mail server said more than it should before TLS".to_owned()));
-        }
-        let stream = client.secure(talk.stream, &mail.host, mail.insecure).await.map_err(SmtpError::Connection)?;
-        talk = Talk { stream, waiting: Vec::new() };
+        let plain = talk.0.into_stream().map_err(|error| SmtpError::Unsafe(format!("the mail server {error}")))?;
+        let stream = client.secure(plain, &mail.host, mail.insecure).await.map_err(SmtpError::Connection)?;
+        talk = Talk(Lines::new(stream));
         is_secure = true;
         hello = talk.hello().await?;
     }
@@ -120,9 +113,7 @@ impl Talk {
     }
 
     async fn write(&mut self, text: &str) -> Result<(), SmtpError> {
-        let failed = |error: std::io::Error| SmtpError::Connection(error.to_string());
-        self.stream.write_all(text.as_bytes()).await.map_err(failed)?;
-        self.stream.flush().await.map_err(failed)
+        self.0.write(text.as_bytes()).await.map_err(SmtpError::Connection)
     }
 
     async fn ask(&mut self, step: &'static str, command: &str, wanted: u16) -> Result<Answer, SmtpError> {
@@ -135,7 +126,7 @@ impl Talk {
         let mut lines = Vec::new();
         let mut size = 0;
         loop {
-            let line = self.line().await?;
+            let line = self.0.line().await.map_err(SmtpError::Connection)?;
             size += line.len();
             if size > MOST_ANSWER {
                 return Err(SmtpError::Connection("the answer is too long".to_owned()));
@@ -151,24 +142,6 @@ impl Talk {
                 return Ok(Answer { code, lines });
             }
             return Err(SmtpError::Refused { step, code, text: lines.join(" ") });
-        }
-    }
-
-    async fn line(&mut self) -> Result<String, SmtpError> {
-        loop {
-            if let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.waiting.drain(..=end).collect();
-                return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
-            }
-            if self.waiting.len() > MOST_ANSWER {
-                return Err(SmtpError::Connection("the answer is too long".to_owned()));
-            }
-            let mut bytes = [0; 4096];
-            match self.stream.read(&mut bytes).await {
-                Ok(0) => return Err(SmtpError::Connection("the connection was closed".to_owned())),
-                Ok(count) => self.waiting.extend_from_slice(&bytes[..count]),
-                Err(error) => return Err(SmtpError::Connection(error.to_string())),
-            }
         }
     }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use crate::publication::Publication;
+
 /// A message that has been written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notification {
@@ -203,27 +205,35 @@ pub struct Failure {
     pub text: String,
     /// Whether another try may help.
     pub may_pass: bool,
+    /// Whether it must never be told again, although it was not delivered: the service has had enough of it.
+    pub is_final: bool,
 }
 
 impl Failure {
     /// Another try may help.
     pub fn passing(text: impl Into<String>) -> Self {
-        Self { text: text.into(), may_pass: true }
+        Self { text: text.into(), may_pass: true, is_final: false }
     }
 
     /// It will not get better by itself.
     pub fn lasting(text: impl Into<String>) -> Self {
-        Self { text: text.into(), may_pass: false }
+        Self { text: text.into(), may_pass: false, is_final: false }
+    }
+
+    /// It must never be told again, not even when the state comes back.
+    pub fn finally(text: impl Into<String>) -> Self {
+        Self { text: text.into(), may_pass: false, is_final: true }
     }
 
     /// From an answer: what the asking side did wrong will not get better, except when it was too fast.
     pub fn of_status(status: u16, text: impl Into<String>) -> Self {
         let may_pass = status == 408 || status == 429 || !(400..500).contains(&status);
-        Self { text: text.into(), may_pass }
+        Self { text: text.into(), may_pass, is_final: false }
     }
 }
 
-/// What services remember between messages, in memory only: threads by service, recipient and grouping key.
+/// What services remember between messages, in memory only: threads by service, recipient and grouping key, and tokens by
+/// service and credentials.
 pub type Memory = BTreeMap<String, String>;
 
 /// What comes next in a conversation.
@@ -231,8 +241,12 @@ pub type Memory = BTreeMap<String, String>;
 pub enum Turn {
     /// Send this and tell what came back.
     Ask(HttpRequest),
+    /// Read this file and tell what it holds, as an answer with status 200.
+    Read(String),
     /// Send this mail; then it is done.
     Mail(Mail),
+    /// Publish this; then it is done.
+    Publish(Publication),
     /// Delivered; these are to be remembered.
     Done(Vec<(String, String)>),
 }
@@ -248,5 +262,11 @@ pub trait Conversation: Send {
     /// What it means that nothing came back.
     fn unanswered(&mut self, error: &str) -> Result<Turn, Failure> {
         Err(Failure::passing(error))
+    }
+
+    /// What is to be remembered whatever became of the message, asked for when the conversation is over. What is to be
+    /// forgotten has an empty text.
+    fn learned(&mut self) -> Vec<(String, String)> {
+        Vec::new()
     }
 }

@@ -93,7 +93,10 @@ impl Configs {
             all.remove(namespace);
             return;
         }
-        known.config = Some(Arc::new(Config::read(&known.entries, &known.secrets)));
+        let config = Config::read(&known.entries, &known.secrets);
+        // Files beside the controller are the operator's, not those of tenants.
+        let config = if namespace == self.own_namespace { config.with_files() } else { config };
+        known.config = Some(Arc::new(config));
     }
 
     /// Tells people once about every entry that cannot be used.

@@ -14,7 +14,7 @@ use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::Text;
 use tidegate_delivery::{Job, Observer as _, Scoped};
 use tidegate_engine::SeenWorkload;
-use tidegate_notify::{Marks, Subject, on_state};
+use tidegate_notify::{Failure, Marks, Subject, on_state};
 use tidegate_runtime::Key;
 use tracing::error;
 
@@ -146,7 +146,9 @@ async fn tell(
     }
     for (mark, receipt) in receipts {
         let Some(receipt) = receipt else { continue };
-        if let Ok(Ok(())) = receipt.await {
+        let is_over =
+            |outcome: &Result<(), Failure>| outcome.as_ref().map_or_else(|failure| failure.is_final, |()| true);
+        if receipt.await.is_ok_and(|outcome| is_over(&outcome)) {
             marks.set(&mark, shared.executor.clock.now_seconds());
             told.insert(mark);
         }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tidegate_controller::{Controller, Notifications, Options};
 use tidegate_delivery::{Carrier, Network};
-use tidegate_notify::{Failure, HttpRequest, Mail, Response};
+use tidegate_notify::{Failure, HttpRequest, Mail, Publication, Response};
 use tidegate_providers::client::Roots;
 use tidegate_providers::{Client, Hosts, Proxies};
 use tidegate_runtime::lease::Leadership;
@@ -47,9 +47,24 @@ impl Carrier for Post {
             if request.url.contains("hang") {
                 return std::future::pending().await;
             }
+            if request.url.ends_with("/access_tokens") {
+                return Ok(Response::new(201, r#"{"token": "t"}"#));
+            }
+            if request.url.contains("/statuses/") {
+                return Ok(Response::new(422, "This SHA and context has reached the maximum number of statuses."));
+            }
             Ok(Response::new(if request.url.contains("fail") { 500 } else { 200 }, ""))
         }
         .boxed()
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Failure>> {
+        self.bodies.lock().unwrap().push(format!("read {path}"));
+        async { Err(Failure::lasting("there are no files")) }.boxed()
+    }
+
+    fn publish<'a>(&'a self, _: &'a Publication) -> BoxFuture<'a, Result<(), Failure>> {
+        async { Ok(()) }.boxed()
     }
 
     fn mail<'a>(&'a self, _: &'a Mail) -> BoxFuture<'a, Result<(), Failure>> {
@@ -171,6 +186,21 @@ async fn what_could_not_be_told_is_told_at_the_next_look() {
     assert!(marks(&world.get("Rollout", "shop").await).is_some());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_has_too_many_statuses_is_marked_and_not_told_again() {
+    let post = Arc::new(Post::default());
+    let (world, _) = world(&post).await;
+    let key = include_str!("../../../notify/tests/keys/pkcs1.pem");
+    let options = json!({"appID": "1", "installationID": "2", "privateKey": key}).to_string();
+    let template = "github: {repoURLPath: 'https://github.com/a/b', revisionPath: abc, status: {state: success}}";
+    let entries = json!({"data": {"service.github": options, "template.state": template}});
+    world.patch("ConfigMap", "argo-rollouts-notification-configmap", entries).await;
+    to_its_pause(&world, &[("on-paused.github", "")]).await;
+    world.pass(2000).await;
+    assert_eq!(post.bodies(), ["", r#"{"state":"success"}"#], "a token and a status");
+    assert!(marks(&world.get("Rollout", "shop").await).is_some());
+}
+
 /// A controller that can be killed at any moment.
 fn controller(world: &World, post: &Arc<Post>) -> tokio::task::JoinHandle<()> {
     let options = options(Arc::clone(post) as _, false);
@@ -278,33 +308,52 @@ async fn a_service_that_hangs_delays_no_rollout() {
     assert!((times[0] - times[1]).abs() < 0.5, "{times:?}");
 }
 
+/// A controller that lives elsewhere than Rollouts, with the configurations of both places.
+async fn apart(post: &Arc<Post>, self_service: bool, operators: Value, tenants: Value) -> World {
+    let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+    // Rollouts of tests live in `default`.
+    let spaces: kube::Api<kube::api::DynamicObject> =
+        kube::Api::all_with(world.client.clone(), &crate::world::resource("Namespace"));
+    let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argo-rollouts"}});
+    spaces.create(&kube::api::PostParams::default(), &serde_json::from_value(space).unwrap()).await.unwrap();
+    let api: kube::Api<kube::api::DynamicObject> =
+        kube::Api::namespaced_with(world.client.clone(), "argo-rollouts", &crate::world::resource("ConfigMap"));
+    api.create(&kube::api::PostParams::default(), &serde_json::from_value(operators).unwrap()).await.unwrap();
+    world.create(tenants).await;
+    let mut options = options(Arc::clone(post) as _, self_service);
+    options.notifications.as_mut().unwrap().namespace = "argo-rollouts".to_owned();
+    world.start_as(options, Leadership::alone());
+    world
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_configuration_of_the_namespace_counts_when_that_is_wanted() {
     for (self_service, wanted) in [(false, vec!["step 1/2 of shop"]), (true, vec!["own", "step 1/2 of shop"])] {
         let post = Arc::new(Post::default());
-        let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
-        // The controller lives elsewhere; Rollouts of tests live in `default`.
-        let spaces: kube::Api<kube::api::DynamicObject> =
-            kube::Api::all_with(world.client.clone(), &crate::world::resource("Namespace"));
-        let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argo-rollouts"}});
-        spaces.create(&kube::api::PostParams::default(), &serde_json::from_value(space).unwrap()).await.unwrap();
-        let api: kube::Api<kube::api::DynamicObject> =
-            kube::Api::namespaced_with(world.client.clone(), "argo-rollouts", &crate::world::resource("ConfigMap"));
-        api.create(&kube::api::PostParams::default(), &serde_json::from_value(config()).unwrap()).await.unwrap();
-        world
-            .create(config_map(json!({
-                "service.webhook.hook": "url: http://hook", "template.own": "message: own",
-                "trigger.on-rollout-step-completed": "- send: [own]",
-            })))
-            .await;
-        let mut options = options(Arc::clone(&post) as _, self_service);
-        options.notifications.as_mut().unwrap().namespace = "argo-rollouts".to_owned();
-        world.start_as(options, Leadership::alone());
+        let tenants = config_map(json!({
+            "service.webhook.hook": "url: http://hook", "template.own": "message: own",
+            "trigger.on-rollout-step-completed": "- send: [own]",
+        }));
+        let world = apart(&post, self_service, config(), tenants).await;
         to_its_pause(&world, &[("on-rollout-step-completed.hook", "")]).await;
         let mut bodies = post.bodies();
         bodies.sort();
         assert_eq!(bodies, wanted);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_configuration_of_the_controllers_namespace_may_name_files() {
+    let naming = |file: &str| {
+        config_map(json!({
+            "service.nats": format!("url: nats://nats\nnkey: {file}"), "template.own": "message: own",
+            "trigger.on-rollout-step-completed": "- send: [own]",
+        }))
+    };
+    let post = Arc::new(Post::default());
+    let world = apart(&post, true, naming("/operators"), naming("/tenants")).await;
+    to_its_pause(&world, &[("on-rollout-step-completed.nats", "subject")]).await;
+    assert_eq!(post.bodies(), ["read /operators"]);
 }
 
 /// A listener that notes whole requests.

@@ -56,6 +56,8 @@ pub struct Config {
     pub secrets: BTreeMap<String, Vec<u8>>,
     /// What is wrong with single entries.
     pub problems: Vec<Problem>,
+    /// Whether options may name files of the machine that sends. Those of tenants may not: the files are not theirs.
+    pub may_read_files: bool,
 }
 
 impl Config {
@@ -69,6 +71,13 @@ impl Config {
             }
         }
         config
+    }
+
+    /// With the right to name files.
+    #[must_use]
+    pub fn with_files(mut self) -> Self {
+        self.may_read_files = true;
+        self
     }
 
     fn entry(&mut self, key: &str, text: &str) -> Result<(), String> {

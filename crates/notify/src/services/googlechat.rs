@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Delivery, Opened, single};
+use super::{Delivery, Opened, escaped, single};
 use crate::message::HttpRequest;
 
 pub(super) fn open(delivery: &Delivery<'_>) -> Opened {
@@ -12,7 +12,7 @@ pub(super) fn open(delivery: &Delivery<'_>) -> Opened {
     let mut url = delivery.service.options.by_recipient("webhooks", delivery.recipient)?;
     if let Some(key) = notification.text("googlechat", "threadKey") {
         let separator = if url.contains('?') { '&' } else { '?' };
-        let key: String = key.bytes().map(escaped).collect();
+        let key = escaped(key);
         url.push_str(&format!("{separator}threadKey={key}&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"));
     }
     let mut message = Map::new();
@@ -25,11 +25,4 @@ pub(super) fn open(delivery: &Delivery<'_>) -> Opened {
         message.insert("text".to_owned(), json!(notification.message));
     }
     single::Single::open(HttpRequest::json(url, &Json::Object(message)), single::any_success)
-}
-
-fn escaped(byte: u8) -> String {
-    match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    }
 }

@@ -3,9 +3,13 @@
 mod alertmanager;
 mod awssqs;
 mod email;
+mod gcppubsub;
+mod github;
 mod googlechat;
 mod grafana;
+mod jwt;
 mod mattermost;
+mod nats;
 mod newrelic;
 mod opsgenie;
 mod options;
@@ -13,11 +17,13 @@ mod pagerduty;
 mod pagerdutyv2;
 mod pushover;
 mod rocketchat;
+mod service_account;
 mod single;
 mod slack;
 mod teams;
 mod teams_workflows;
 mod telegram;
+mod token;
 mod webex;
 mod webhook;
 
@@ -74,28 +80,45 @@ struct Kind {
     name: &'static str,
     /// Options without which it cannot work.
     required: &'static [&'static str],
+    /// What else can be said of the options before anything is sent.
+    examine: fn(&Options) -> Result<(), String>,
     open: fn(&Delivery<'_>) -> Opened,
 }
 
-const KINDS: [Kind; 18] = [
-    Kind { name: "alertmanager", required: &["targets"], open: alertmanager::open },
-    Kind { name: "awssqs", required: &["region", "key", "secret"], open: awssqs::open },
-    Kind { name: "email", required: &["host", "from"], open: email::open },
-    Kind { name: "googlechat", required: &["webhooks"], open: googlechat::open },
-    Kind { name: "grafana", required: &["apiUrl", "apiKey"], open: grafana::open },
-    Kind { name: "mattermost", required: &["apiURL", "token"], open: mattermost::open },
-    Kind { name: "newrelic", required: &["apiKey"], open: newrelic::open },
-    Kind { name: "opsgenie", required: &["apiUrl", "apiKeys"], open: opsgenie::open },
-    Kind { name: "pagerduty", required: &["token"], open: pagerduty::open },
-    Kind { name: "pagerdutyv2", required: &["serviceKeys"], open: pagerdutyv2::open },
-    Kind { name: "pushover", required: &["token"], open: pushover::open },
-    Kind { name: "rocketchat", required: &["email", "password", "serverUrl"], open: rocketchat::open },
-    Kind { name: "slack", required: &["token"], open: slack::open },
-    Kind { name: "teams", required: &["recipientUrls"], open: teams::open },
-    Kind { name: "teams-workflows", required: &["recipientUrls"], open: teams_workflows::open },
-    Kind { name: "telegram", required: &["token"], open: telegram::open },
-    Kind { name: "webex", required: &["token"], open: webex::open },
-    Kind { name: "webhook", required: &["url"], open: webhook::open },
+impl Kind {
+    /// A type that can work when it has its options.
+    const fn plain(name: &'static str, required: &'static [&'static str], open: fn(&Delivery<'_>) -> Opened) -> Self {
+        Self { name, required, examine: |_| Ok(()), open }
+    }
+}
+
+const KINDS: [Kind; 21] = [
+    Kind::plain("alertmanager", &["targets"], alertmanager::open),
+    Kind::plain("awssqs", &["region", "key", "secret"], awssqs::open),
+    Kind::plain("email", &["host", "from"], email::open),
+    Kind { name: "gcppubsub", required: &[], examine: gcppubsub::examine, open: gcppubsub::open },
+    Kind {
+        name: "github",
+        required: &["appID", "installationID", "privateKey"],
+        examine: github::examine,
+        open: github::open,
+    },
+    Kind::plain("googlechat", &["webhooks"], googlechat::open),
+    Kind::plain("grafana", &["apiUrl", "apiKey"], grafana::open),
+    Kind::plain("mattermost", &["apiURL", "token"], mattermost::open),
+    Kind { name: "nats", required: &["url"], examine: nats::examine, open: nats::open },
+    Kind::plain("newrelic", &["apiKey"], newrelic::open),
+    Kind::plain("opsgenie", &["apiUrl", "apiKeys"], opsgenie::open),
+    Kind::plain("pagerduty", &["token"], pagerduty::open),
+    Kind::plain("pagerdutyv2", &["serviceKeys"], pagerdutyv2::open),
+    Kind::plain("pushover", &["token"], pushover::open),
+    Kind::plain("rocketchat", &["email", "password", "serverUrl"], rocketchat::open),
+    Kind::plain("slack", &["token"], slack::open),
+    Kind::plain("teams", &["recipientUrls"], teams::open),
+    Kind::plain("teams-workflows", &["recipientUrls"], teams_workflows::open),
+    Kind::plain("telegram", &["token"], telegram::open),
+    Kind::plain("webex", &["token"], webex::open),
+    Kind::plain("webhook", &["url"], webhook::open),
 ];
 
 impl Service {
@@ -105,10 +128,11 @@ impl Service {
             return Err(format!("service type '{kind}' is not supported"));
         };
         let options = Options::read(options)?;
-        match known.required.iter().find(|field| !options.has(field)) {
-            Some(field) => Err(format!("the option {field} is missing")),
-            None => Ok(Self { kind: kind.to_owned(), name: name.to_owned(), options }),
+        if let Some(field) = known.required.iter().find(|field| !options.has(field)) {
+            return Err(format!("the option {field} is missing"));
         }
+        (known.examine)(&options)?;
+        Ok(Self { kind: kind.to_owned(), name: name.to_owned(), options })
     }
 
     /// How often and how fast a failed delivery is tried again.
@@ -135,6 +159,15 @@ pub(crate) fn open(
         return Err(Failure::lasting(format!("service type '{}' is not supported", service.kind)));
     };
     (kind.open)(&Delivery { service, notification, recipient, memory, now })
+}
+
+/// Text of a path or query of an address.
+fn escaped(text: &str) -> String {
+    let sign = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(sign).collect()
 }
 
 /// An address and a path with one slash between them.

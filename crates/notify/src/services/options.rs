@@ -46,6 +46,14 @@ impl Options {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
+    /// A text that is data, or the data itself as people may write it in YAML.
+    pub(crate) fn text_or_data(&self, name: &str) -> String {
+        match self.0.get(name) {
+            Some(data @ Json::Object(_)) => data.to_string(),
+            _ => self.text(name),
+        }
+    }
+
     pub(crate) fn flag(&self, name: &str) -> bool {
         match self.0.get(name) {
             Some(Json::Bool(value)) => *value,
@@ -83,6 +91,11 @@ impl Options {
     /// Items of a list.
     pub(crate) fn items(&self, name: &str) -> &[Json] {
         self.0.get(name).and_then(Json::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// Fields of an option.
+    pub(crate) fn fields(&self, name: &str) -> Option<&Map<String, Json>> {
+        self.0.get(name).and_then(Json::as_object)
     }
 
     /// A field of an option.

@@ -4,7 +4,11 @@
 
 mod alerts;
 mod chats;
+mod github;
+mod google;
 mod mail_and_hooks;
+mod nats;
+mod signatures;
 
 use std::collections::BTreeMap;
 
@@ -23,27 +27,56 @@ fn talk_with(
     recipient: &str,
     memory: &Memory,
 ) -> Result<Box<dyn Conversation>, String> {
+    talk_at("2026-03-01T12:00:00Z", service, options, template, recipient, memory)
+}
+
+fn talk_at(
+    now: &str,
+    service: &str,
+    options: &str,
+    template: &str,
+    recipient: &str,
+    memory: &Memory,
+) -> Result<Box<dyn Conversation>, String> {
     let entries = BTreeMap::from([
         (format!("service.{service}"), options.to_owned()),
         ("template.t".to_owned(), template.to_owned()),
     ]);
-    let config = Config::read(&entries, &BTreeMap::new());
+    let secrets = BTreeMap::from([("key".to_owned(), include_bytes!("../keys/pkcs1.pem").to_vec())]);
+    let config = Config::read(&entries, &secrets);
     assert_eq!(config.problems, []);
     let name = service.rsplit('.').next().unwrap();
     let destination = Destination { service: name.to_owned(), recipient: recipient.to_owned() };
     let sending =
         Sending { trigger: "x".to_owned(), destination: destination.clone(), templates: vec!["t".to_owned()] };
     let object = serde_json::json!({"metadata": {"name": "web"}});
-    let now = "2026-03-01T12:00:00Z".parse().unwrap();
+    let now = now.parse().unwrap();
     let variables = tidegate_notify::variables(&object, None, &BTreeMap::new());
     let notification = config.notification(&sending, &variables, now).map_err(|failure| failure.text)?;
     config.conversation(&notification, &destination, memory, now).map_err(|failure| failure.text)
+}
+
+/// What is said of options that cannot be used.
+fn problem(service: &str, options: &str) -> String {
+    let entries = BTreeMap::from([(format!("service.{service}"), options.to_owned())]);
+    let config = Config::read(&entries, &BTreeMap::new());
+    match &config.problems[..] {
+        [problem] => problem.text.clone(),
+        other => panic!("one problem is wanted, but there are {other:?}"),
+    }
 }
 
 fn asked(turn: Result<Turn, tidegate_notify::Failure>) -> HttpRequest {
     match turn.unwrap() {
         Turn::Ask(request) => request,
         other => panic!("a request is wanted, but it is {other:?}"),
+    }
+}
+
+fn read_from(turn: Result<Turn, tidegate_notify::Failure>) -> String {
+    match turn.unwrap() {
+        Turn::Read(path) => path,
+        other => panic!("a file is wanted, but it is {other:?}"),
     }
 }
 

@@ -63,7 +63,8 @@ impl<'a, C: AsyncFn() -> Result<Cluster, Failure>> Source<'a, C> {
                 found => found?,
             },
         };
-        Ok(Config::read(&entries.data.unwrap_or_default(), &decoded(secrets)?))
+        // Whoever runs this reads files with rights of their own.
+        Ok(Config::read(&entries.data.unwrap_or_default(), &decoded(secrets)?).with_files())
     }
 
     async fn entries(

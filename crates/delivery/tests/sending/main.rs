@@ -2,6 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod github;
+mod nats;
+mod pubsub;
+#[path = "../../../notify/tests/services/signatures.rs"]
+mod signatures;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +17,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value as Json, json};
 use tidegate_clock::Clock;
-use tidegate_delivery::{About, Network, Observer, Occurrence, Sender};
-use tidegate_notify::Config;
+use tidegate_delivery::{About, Job, Network, Observer, Occurrence, Sender};
+use tidegate_notify::{Config, Destination, Failure, Sending};
 use tidegate_providers::client::Roots;
 use tidegate_providers::{Client, Hosts, Proxies};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -82,6 +88,17 @@ fn paused(config: &Arc<Config>, destinations: &[(&str, &str)]) -> Occurrence {
     }
 }
 
+/// Sends one message and tells what became of it.
+async fn told(sender: &Sender, config: &Arc<Config>, service: &str, recipient: &str) -> Result<(), Failure> {
+    let destination = Destination { service: service.to_owned(), recipient: recipient.to_owned() };
+    let templates = vec!["paused".to_owned()];
+    let sending = Sending { trigger: "on-rollout-paused".to_owned(), destination, templates };
+    let object = json!({"metadata": {"name": "web"}});
+    let variables = Arc::new(tidegate_notify::variables(&object, None, &config.secrets));
+    let job = Job { config: (String::new(), Arc::clone(config)), sending, variables, resource: "shop/web".to_owned() };
+    sender.send(job).unwrap().await.unwrap()
+}
+
 /// One request, head and body; and the rest of the connection.
 async fn read_request(stream: &mut TcpStream) -> String {
     let mut text = String::new();
@@ -118,6 +135,32 @@ async fn http(statuses: &'static [u16], seen: Seen) -> String {
         }
     });
     address
+}
+
+/// A server that answers each request as it is told to.
+async fn playing(play: impl Fn(&str) -> (u16, String) + Send + 'static) -> (String, Seen) {
+    let seen = Seen::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let noted = Arc::clone(&seen);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let request = read_request(&mut stream).await;
+            let (status, body) = play(&request);
+            noted.lock().unwrap().push(request);
+            let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            // Who has heard enough may be gone.
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    (address, seen)
+}
+
+/// The first lines of what a listener has seen: method and path.
+fn lines(seen: &Seen) -> Vec<String> {
+    let line = |request: &String| request.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned();
+    seen.lock().unwrap().iter().map(line).collect()
 }
 
 /// A server that takes connections and says nothing.
@@ -291,9 +334,9 @@ async fn speak(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), capabilities:
 }
 
 fn acceptor() -> TlsAcceptor {
-    let chain = include_str!("../../providers/tests/certificates/server.pem");
+    let chain = include_str!("../../../providers/tests/certificates/server.pem");
     let chain = vec![CertificateDer::from_pem_slice(chain.as_bytes()).unwrap()];
-    let key = include_str!("../../providers/tests/certificates/server.key");
+    let key = include_str!("../../../providers/tests/certificates/server.key");
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
