@@ -202,6 +202,7 @@ impl ApiServer {
                 removed: change.removed,
             });
         }
+        state.store.trim();
         let mut response = result.unwrap_or_else(|error| answer::failure(&error));
         state.warnings.write(response.headers_mut());
         response

@@ -305,6 +305,11 @@ impl Store {
         if let Some(change) = aged.and_then(|index| self.log.get_mut(index)) {
             change.text = Text::default();
         }
+    }
+
+    /// Forgets what is more than the log holds. Not before everybody who looks on has been told of a request: one may change
+    /// more than that.
+    pub(crate) fn trim(&mut self) {
         while self.log.len() > self.log_limit {
             self.forget_oldest();
         }
@@ -385,6 +390,7 @@ mod tests {
         for i in 0..5 {
             store.put(&Key::new("pods", "n", "a"), object("a", &i.to_string()));
         }
+        store.trim();
         let newest = store.revision();
 
         assert!(store.is_compacted(newest - 3));
@@ -402,6 +408,7 @@ mod tests {
         for i in 0..5 {
             store.put(&Key::new("pods", "n", "a"), object("a", &i.to_string()));
         }
+        store.trim();
 
         assert!(store.is_compacted(seen));
         assert!(!store.has_missed("nodes", seen));

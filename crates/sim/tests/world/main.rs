@@ -8,6 +8,8 @@ mod disruption;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod journal;
+#[cfg(test)]
 mod pods;
 #[cfg(test)]
 mod scaling;
