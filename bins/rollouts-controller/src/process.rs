@@ -51,7 +51,9 @@ pub(crate) enum StartError {
     Connect(#[from] ConnectError),
     #[error(transparent)]
     Identity(#[from] NoRandomness),
-    #[error("--admission-certificates: {0}")]
+    #[error(
+        "--admission-certificates: {0}; mount a Secret of type kubernetes.io/tls there (docs/admission.md), or leave --admission-port out"
+    )]
     Certificates(#[from] CertificateError),
     #[error("port {port} ({flag}): {source}")]
     Port { port: u16, flag: &'static str, source: std::io::Error },

@@ -38,7 +38,7 @@ fn problems(kind: &str, object: &Value) -> Vec<String> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(object: &Value) -> Result<T, String> {
-    serde_json::from_value(object.clone()).map_err(|error| error.to_string())
+    serde_path_to_error::deserialize(object).map_err(|error| format!("{}: {}", error.path(), error.inner()))
 }
 
 fn texts(problems: impl IntoIterator<Item = impl ToString>) -> Vec<String> {

@@ -155,5 +155,9 @@ fn a_bad_spec_is_refused_and_one_that_stays_is_not_looked_at() {
 fn an_object_that_cannot_be_read_is_refused_with_the_reason() {
     let odd = json!({"metadata": {"name": "shop"}, "spec": {"replicas": "many"}});
     let answer = check(&request("Rollout", Value::Null, odd, "kubectl"));
-    assert!(answer.refused[0].contains("many"), "{:?}", answer.refused);
+    assert!(
+        answer.refused[0].starts_with("spec.replicas: ") && answer.refused[0].contains("many"),
+        "{:?}",
+        answer.refused
+    );
 }

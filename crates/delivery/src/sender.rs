@@ -306,7 +306,7 @@ async fn take_turns(
             },
             Turn::Read(_) if !config.may_read_files => {
                 return Err(Failure::lasting(
-                    "only the configuration in the namespace of the controller may name a file",
+                    "only the configuration in the namespace of the controller may name a file; put what it holds into the Secret",
                 ));
             }
             Turn::Read(path) => conversation.hear(&Response::new(200, shared.carrier.read(&path).await?))?,

@@ -74,7 +74,10 @@ async fn a_key_in_a_file_is_read_for_the_operator_and_never_for_a_tenant() {
     let config = with_key_file(&address, path.to_str().unwrap());
     let (sender, _) = sender();
     let refused = told(&sender, &config, "gcppubsub", "").await.unwrap_err();
-    assert_eq!(refused.text, "only the configuration in the namespace of the controller may name a file");
+    assert_eq!(
+        refused.text,
+        "only the configuration in the namespace of the controller may name a file; put what it holds into the Secret"
+    );
     assert_eq!(lines(&seen), Vec::<String>::new());
     let operators = Arc::new(Arc::unwrap_or_clone(config).with_files());
     assert_eq!(told(&sender, &operators, "gcppubsub", "").await, Ok(()));
