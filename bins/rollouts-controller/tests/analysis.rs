@@ -8,7 +8,7 @@ mod serving;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -104,23 +104,51 @@ async fn real_jobs_end_well_fail_run_out_of_time_are_deleted_collide_and_outlive
 struct Demo {
     port: u16,
     is_bad: Arc<AtomicBool>,
+    scraped: Arc<AtomicU32>,
+    /// How many of a hundred have failed so far, as it was scraped.
+    failed: Arc<AtomicU64>,
 }
 
 impl Demo {
     async fn start(version: &'static str) -> Self {
         let is_bad = Arc::new(AtomicBool::new(false));
-        let (flag, begun) = (Arc::clone(&is_bad), Instant::now());
+        let scraped = Arc::new(AtomicU32::new(0));
+        let failures = Arc::new(AtomicU64::new(0));
+        let (flag, times, share, begun) =
+            (Arc::clone(&is_bad), Arc::clone(&scraped), Arc::clone(&failures), Instant::now());
         let (mut seen, mut good, mut bad) = (0_u64, 0_u64, 0_u64);
         let port = serve(move || {
+            times.fetch_add(1, Ordering::Relaxed);
             let all = u64::try_from(begun.elapsed().as_millis()).unwrap() / 100;
             let failed = if flag.load(Ordering::Relaxed) { (all - seen) / 2 } else { 0 };
             (good, bad, seen) = (good + all - seen - failed, bad + failed, all);
+            share.store(100 * bad / all.max(1), Ordering::Relaxed);
             let own =
                 format!("demo_requests_total{{code=\"200\"}} {good}\ndemo_requests_total{{code=\"500\"}} {bad}\n");
             own + &of_a_mesh(version, good, bad)
         })
         .await;
-        Self { port, is_bad }
+        Self { port, is_bad, scraped, failed: failures }
+    }
+
+    /// Waits until Prometheus has so many samples more that it can tell a rate.
+    async fn is_known(&self) {
+        let wanted = self.scraped.load(Ordering::Relaxed) + 6;
+        self.until("samples", || self.scraped.load(Ordering::Relaxed) >= wanted).await;
+    }
+
+    /// Waits until more than the share that the examples allow, 5 of 100, has failed: however far back they look, they see it.
+    async fn is_known_to_be_bad(&self) {
+        self.until("failures", || self.failed.load(Ordering::Relaxed) >= 10).await;
+        self.is_known().await;
+    }
+
+    async fn until(&self, what: &str, is_it: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !is_it() {
+            assert!(begun.elapsed() < Duration::from_secs(90), "Prometheus has too few {what} of port {}", self.port);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 }
 
@@ -177,10 +205,11 @@ fn error_template(name: &str, port: u16, more: Value, range: Value) -> Value {
         "spec": {"args": [{"name": "version"}, password], "metrics": [metric]}})
 }
 
-fn shop(version: &str) -> Value {
+/// One version of the shop; after its analysis it stays where it is for some seconds.
+fn shop(version: &str, stays: u32) -> Value {
     let from = json!({"fieldRef": {"fieldPath": "spec.template.metadata.labels.version"}});
     let asked = |template: &str| json!({"templates": [{"templateName": template}], "args": [{"name": "version", "valueFrom": from}]});
-    let steps = json!([{"setWeight": 50}, {"analysis": asked("three-times")}, {"pause": {"duration": 5}}]);
+    let steps = json!([{"setWeight": 50}, {"analysis": asked("three-times")}, {"pause": {"duration": stays}}]);
     json!({"kind": "Rollout", "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "shop"}},
         "strategy": {"canary": {"analysis": asked("all-the-time"), "steps": steps}},
         "template": {"metadata": {"labels": {"app": "shop", "version": version}},
@@ -204,21 +233,23 @@ async fn a_real_prometheus_stops_a_canary_that_begins_to_fail_and_lets_a_good_on
     let environment = [("SSL_CERT_FILE", authority.as_str())];
     let program = Program::start_with(&testbed.kubeconfig(), &["--leader-elect=false"], &environment);
     let phase = ["get", "rollout", "shop", "-o", "jsonpath={.status.phase}"];
-    apply(&testbed, "shop", shop("1")).await;
+    apply(&testbed, "shop", shop("1", 1)).await;
     until("first", &testbed, &phase, "Healthy", &program).await;
-    // Prometheus needs a few samples before there is a rate.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    good.is_known().await;
+    bad.is_known().await;
 
     // A version without errors goes through its analysis step and out.
-    apply(&testbed, "shop", shop("2")).await;
-    until("an update", &testbed, &phase, "Progressing", &program).await;
-    until("the good version", &testbed, &phase, "Healthy", &program).await;
+    apply(&testbed, "shop", shop("2", 1)).await;
+    // Not by way of Progressing, which a slow machine may never see.
+    let seen = ["get", "rollout", "shop", "-o", "jsonpath={.status.phase} {.status.observedGeneration}"];
+    until("the good version", &testbed, &seen, "Healthy 2", &program).await;
     let runs = ["get", "analysisruns", "-o", "jsonpath={.items[*].status.phase}"];
     until("both runs", &testbed, &runs, "Successful Successful", &program).await;
     let stable = shown(&testbed, "rollout", "shop", ".status.stableRS").await;
 
     // One that begins to fail in the middle is aborted, and its pods go.
-    apply(&testbed, "shop", shop("3")).await;
+    // It stays until then, however slow the machine is.
+    apply(&testbed, "shop", shop("3", 600)).await;
     let at_pause = ["get", "rollout", "shop", "-o", "jsonpath={.status.currentStepIndex}"];
     until("the pause of the bad version", &testbed, &at_pause, "2", &program).await;
     bad.is_bad.store(true, Ordering::Relaxed);
@@ -231,6 +262,7 @@ async fn a_real_prometheus_stops_a_canary_that_begins_to_fail_and_lets_a_good_on
     until("pods of the stable version", &testbed, &["get", "rs", "-o", &set], "2", &program).await;
     let all = kubectl(&testbed, &["get", "analysisruns", "-o", "json"]).await;
     assert!(!all.contains("let-me-in"), "the password is in a run");
+    bad.is_known_to_be_bad().await;
     judge_by_examples(&testbed, &program, port).await;
 }
 

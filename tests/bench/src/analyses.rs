@@ -273,6 +273,7 @@ mod tests {
             name: name(1),
             lists_first: false,
             received: Timestamp::UNIX_EPOCH,
+            answered: Timestamp::UNIX_EPOCH,
         };
         let tally = Tally::of(&[entry("patch"), entry("patch"), entry("get")], USER);
         assert_eq!(requests(&tally, 2), "patch analysisruns 1.00, get analysisruns 0.50");

@@ -21,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) lists_first: bool,
     /// When the API server had read the request.
     pub(crate) received: Timestamp,
+    /// When it was done with it, or when a watch began.
+    pub(crate) answered: Timestamp,
 }
 
 #[derive(Deserialize)]
@@ -34,6 +36,7 @@ struct Line {
     #[serde(default)]
     object_ref: Object,
     request_received_timestamp: Timestamp,
+    stage_timestamp: Timestamp,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +74,7 @@ fn read(line: &str) -> Option<Entry> {
         name: object.name,
         lists_first: line.uri.contains("sendInitialEvents=true"),
         received: line.request_received_timestamp,
+        answered: line.stage_timestamp,
     })
 }
 

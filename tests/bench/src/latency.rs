@@ -166,6 +166,7 @@ mod tests {
             name: PROBE.to_owned(),
             lists_first: false,
             received: at(micros),
+            answered: at(micros),
         };
         let samples = [Sample { sent: at(0), told: at(3000), seen: at(9000) }];
         let entries = [entry(USER, -500), entry(ADMIN, 1000), entry(USER, 4500), entry(USER, 20_000)];

@@ -16,6 +16,7 @@
 mod analyses;
 mod answers;
 mod audit;
+mod bare;
 mod figures;
 mod fleet;
 mod latency;

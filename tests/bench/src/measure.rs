@@ -12,12 +12,14 @@ use crate::figures::{Figures, Unit, megabytes, percentile};
 use crate::fleet::{Fleet, Seen};
 use crate::objects::{self, NAMESPACE};
 use crate::planning::planning;
+use crate::processes::shares;
 use crate::restart::{restart, settle};
+use crate::routes::AT_ONCE;
 use crate::say;
 use crate::stage::Stage;
 use crate::subject::{Running, Subject, USER};
 use crate::targets::{self, Targets};
-use crate::{Cli, latency, routes};
+use crate::{Cli, bare, latency, routes};
 
 /// How long it may take until a controller asks for nothing more.
 const CALM_WITHIN: Duration = Duration::from_secs(120);
@@ -68,7 +70,7 @@ impl Run<'_> {
             let after =
                 routes::measure(&mut self.stage, &mut fleet, &mut running, self.cli, self.count, &mut self.figures)
                     .await?;
-            self.notes.push(format!("requests for each of the aborts at once, after the routes: {after}"));
+            self.notes.extend(after);
         }
         settle(&self.stage).await?;
         self.stage.quiet(&mut running, CALM_WITHIN).await?;
@@ -77,6 +79,11 @@ impl Run<'_> {
         self.figures.held(after, megabytes(memory.now), Unit::Megabytes, self.targets.memory);
         self.figures.add("memory at its peak", megabytes(memory.most), Unit::Megabytes);
         running.stop().await?;
+        if self.cli.istio {
+            let count = AT_ONCE.min(self.count);
+            let took = bare::aborts(&self.stage, count).await?;
+            self.figures.add(&format!("{count} aborts and routes, nobody deciding"), took, Unit::Seconds);
+        }
         let running = self.restarts(subject).await?;
         self.idle(running).await
     }
@@ -252,14 +259,7 @@ impl Run<'_> {
 
     /// Who kept the processors busy: what is slow while they are all busy with others is not the controller's.
     fn note_shares(&mut self, what: &str, spent: &[(&'static str, f64)], took: Duration) {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let whole = took.as_secs_f64() * cores;
-        let share = |used: f64| format!("{:.0} %", 100.0 * used / whole.max(1e-9));
-        let mut sorted = spent.to_vec();
-        sorted.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let each: Vec<String> = sorted.iter().map(|(name, used)| format!("{name} {}", share(*used))).collect();
-        let busy: f64 = spent.iter().map(|(_, used)| used).sum();
-        self.notes.push(format!("{what}: processors {} busy: {}", share(busy), each.join(", ")));
+        self.notes.push(shares(what, spent, took));
     }
 
     fn note_requests(&mut self, what: &str, tally: &Tally) {

@@ -1,6 +1,7 @@
 //! What processes cost: memory and processor time, as the kernel counts them.
 
 use std::fs;
+use std::time::Duration;
 
 /// Ticks in a second: fixed for all that user programs are told, whatever the kernel's own clock does.
 const TICKS: f64 = 100.0;
@@ -71,6 +72,18 @@ impl Meter {
         each.push(("others on this machine", (self.busy - earlier.busy - ours).max(0.0)));
         each
     }
+}
+
+/// Who kept the processors busy: what is slow while they are all busy with others is not the controller's.
+pub(crate) fn shares(what: &str, spent: &[(&'static str, f64)], took: Duration) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let whole = took.as_secs_f64() * cores;
+    let share = |used: f64| format!("{:.0} %", 100.0 * used / whole.max(1e-9));
+    let mut sorted = spent.to_vec();
+    sorted.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let each: Vec<String> = sorted.iter().map(|(name, used)| format!("{name} {}", share(*used))).collect();
+    let busy: f64 = spent.iter().map(|(_, used)| used).sum();
+    format!("{what}: processors {} busy: {}", share(busy), each.join(", "))
 }
 
 #[cfg(test)]

@@ -14,24 +14,28 @@ use tidegate_clock::Clock;
 use crate::Cli;
 use crate::analyses::requests;
 use crate::audit::{Entry, Tally};
+use crate::bare;
 use crate::figures::{Figures, Unit, milliseconds, percentile};
 use crate::fleet::{Fleet, Seen};
-use crate::objects::{self, NAMESPACE, NOBODYS, ONCE, PROBE, Routed, TWICE};
+use crate::objects::{self, NAMESPACE, ONCE, PROBE, Routed, TWICE};
+use crate::processes::shares;
 use crate::stage::{ISTIO, Stage, Target};
 use crate::subject::{Running, USER};
 use crate::targets;
 
-const KIND: &str = "VirtualService";
+pub(crate) const KIND: &str = "VirtualService";
 /// How long one answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two changes, so that each is alone.
-const BETWEEN: Duration = Duration::from_millis(50);
+pub(crate) const BETWEEN: Duration = Duration::from_millis(50);
 /// The weight of the first step.
 const WEIGHT: i64 = 20;
+/// Of so many of the slowest repairs it is told what went on.
+const SLOWEST: usize = 3;
 /// Aborts of one Rollout, one after the other.
 const ABORTS: usize = 30;
 /// Rollouts that are aborted at once, at most; and for how many the target was set.
-const AT_ONCE: usize = 450;
+pub(crate) const AT_ONCE: usize = 450;
 
 /// Makes what the Rollouts of the fleet are routed by.
 pub(crate) async fn furnish(stage: &Stage, count: usize) -> Result<()> {
@@ -50,14 +54,17 @@ pub(crate) async fn measure(
     cli: &Cli,
     count: usize,
     figures: &mut Figures,
-) -> Result<String> {
+) -> Result<Vec<String>> {
     crate::say("  changing a VirtualService by hand, again and again");
     let mut watch = prepare(stage, running).await?;
-    let bare = bare(stage, cli.samples).await?;
-    let bare_abort = bare_abort(stage).await?;
-    let repaired = drift(stage, &mut watch, running, cli.samples).await?;
-    crate::say("  aborting one update, again and again");
+    let bare = bare::write(stage, cli.samples).await?;
+    let bare_abort = bare::abort(stage, ABORTS).await?;
     stage.news()?;
+    let repairs = drift(stage, &mut watch, running, cli.samples).await?;
+    let repaired: Vec<f64> = repairs.iter().map(Repair::milliseconds).collect();
+    crate::say("  aborting one update, again and again");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let slow = slowest(&repairs, &stage.news()?);
     let twice = aborts(stage, &mut watch, running, &TWICE).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let spread = spread(&stage.news()?);
@@ -78,17 +85,18 @@ pub(crate) async fn measure(
     }
     figures.add("two VirtualServices, first to last write, p50", percentile(&spread, 0.5), ms);
     figures.add("two VirtualServices, first to last write, p99", percentile(&spread, 0.99), ms);
-    all_at_once(stage, fleet, running, cli, count, figures).await
+    let aborted = all_at_once(stage, fleet, running, cli, count, figures).await?;
+    Ok(slow.into_iter().chain(aborted).collect())
 }
 
 /// VirtualServices of one namespace, as they change.
-struct Watch {
-    weights: BTreeMap<String, i64>,
+pub(crate) struct Watch {
+    pub(crate) weights: BTreeMap<String, i64>,
     events: BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>,
 }
 
 impl Watch {
-    async fn begin(stage: &Stage, namespace: &str) -> Result<Self> {
+    pub(crate) async fn begin(stage: &Stage, namespace: &str) -> Result<Self> {
         let api = stage.api(ISTIO, KIND, Some(namespace));
         let list = api.list(&ListParams::default()).await.context("listing VirtualServices")?;
         let version = list.metadata.resource_version.unwrap_or_default();
@@ -98,7 +106,7 @@ impl Watch {
     }
 
     /// Waits until the weights are as wanted.
-    async fn until(&mut self, what: &str, is_it: impl Fn(&BTreeMap<String, i64>) -> bool) -> Result<()> {
+    pub(crate) async fn until(&mut self, what: &str, is_it: impl Fn(&BTreeMap<String, i64>) -> bool) -> Result<()> {
         let wait = async {
             while !is_it(&self.weights) {
                 self.next().await?;
@@ -110,7 +118,7 @@ impl Watch {
     }
 
     /// Takes one change in; which VirtualService it was.
-    async fn next(&mut self) -> Result<String> {
+    pub(crate) async fn next(&mut self) -> Result<String> {
         loop {
             match self.events.next().await {
                 None => bail!("the watch of VirtualServices ended"),
@@ -160,67 +168,54 @@ impl Routed {
     }
 }
 
-/// A write that nobody answers, until it is seen by a watch: what the API server alone needs.
-async fn bare(stage: &Stage, samples: usize) -> Result<Vec<f64>> {
-    stage.create(ISTIO, KIND, objects::virtual_service(NAMESPACE, NOBODYS, NOBODYS)).await?;
-    let mut watch = Watch::begin(stage, NAMESPACE).await?;
-    let mut taken = Vec::with_capacity(samples);
-    for number in 0..samples {
-        let weight = i64::try_from(number % 2).unwrap_or_default() + 1;
-        let patch = json!({"spec": {"http": objects::routes(NOBODYS, weight)}});
-        let target = Target { group: ISTIO, kind: KIND, namespace: NAMESPACE, name: NOBODYS, is_status: false };
-        let begun = Instant::now();
-        let seen = watch.until("an own change", |weights| weights.get(NOBODYS) == Some(&weight));
-        tokio::try_join!(stage.patch(target, &patch), seen)?;
-        taken.push(milliseconds(begun.elapsed()));
-        tokio::time::sleep(BETWEEN).await;
-    }
-    Ok(taken)
+/// Other weights, set by hand, from the request until they were seen to be as before.
+struct Repair {
+    began: Timestamp,
+    ended: Timestamp,
 }
 
-/// An abort that nobody answers, until it is seen by a watch.
-async fn bare_abort(stage: &Stage) -> Result<Vec<f64>> {
-    stage.create("argoproj.io", "Rollout", objects::nobodys()).await?;
-    let api = stage.api("argoproj.io", "Rollout", Some(PROBE));
-    let params = WatchParams::default().fields(&format!("metadata.name={NOBODYS}")).timeout(290);
-    let mut events = api.watch(&params, "0").await.context("watching Rollouts")?.boxed();
-    let mut taken = Vec::with_capacity(ABORTS);
-    for number in 0..ABORTS {
-        let is_aborted = number % 2 == 0;
-        let patch = if is_aborted { objects::abort() } else { objects::retry() };
-        let begun = Instant::now();
-        let seen = async {
-            while let Some(event) = events.next().await {
-                if let WatchEvent::Modified(object) = event?
-                    && object.data.pointer("/status/abort").and_then(Value::as_bool) == Some(is_aborted)
-                {
-                    return Ok(());
-                }
-            }
-            bail!("the watch of Rollouts ended")
-        };
-        tokio::try_join!(stage.patch(Target::of_probe("argoproj.io", "Rollout", NOBODYS, true), &patch), seen)?;
-        taken.push(milliseconds(begun.elapsed()));
-        tokio::time::sleep(BETWEEN).await;
+impl Repair {
+    fn milliseconds(&self) -> f64 {
+        self.ended.duration_since(self.began).as_secs_f64() * 1000.0
     }
-    Ok(taken)
 }
 
-/// Sets other weights by hand during a pause; milliseconds until they are as they were.
-async fn drift(stage: &Stage, watch: &mut Watch, running: &mut Running, samples: usize) -> Result<Vec<f64>> {
+/// What the API server was asked during the slowest repairs, and how long it took for each.
+fn slowest(repairs: &[Repair], entries: &[Entry]) -> Vec<String> {
+    let mut sorted: Vec<&Repair> = repairs.iter().collect();
+    sorted.sort_by(|one, other| other.milliseconds().total_cmp(&one.milliseconds()));
+    let after = |repair: &Repair, at: Timestamp| at.duration_since(repair.began).as_secs_f64() * 1000.0;
+    let told = sorted.into_iter().take(SLOWEST).map(|repair| {
+        let mut asked: Vec<&Entry> = entries
+            .iter()
+            .filter(|entry| entry.verb != "watch" && entry.received < repair.ended && entry.answered > repair.began)
+            .collect();
+        asked.sort_by_key(|entry| entry.received);
+        let asked = asked.into_iter().map(|entry| {
+            let who = if entry.user == USER { "controller" } else { "bench" };
+            let (from, to) = (after(repair, entry.received), after(repair, entry.answered));
+            format!("{who} {} {} at {from:.1} to {to:.1}", entry.verb, entry.resource)
+        });
+        format!("a repair of {:.1} ms: {}", repair.milliseconds(), asked.collect::<Vec<_>>().join("; "))
+    });
+    told.collect()
+}
+
+/// Sets other weights by hand during a pause, until they are as they were.
+async fn drift(stage: &Stage, watch: &mut Watch, running: &mut Running, samples: usize) -> Result<Vec<Repair>> {
     let mut taken = Vec::with_capacity(samples);
     for number in 0..samples {
         running.check()?;
         let name = TWICE.routes[number % TWICE.routes.len()];
         let wrong = 50 + i64::try_from(number % 40).unwrap_or_default();
         let patch = json!({"spec": {"http": objects::routes(TWICE.name, wrong)}});
-        let begun = Instant::now();
+        let began = Clock::system().now();
         let repaired = async {
             watch.until("an own change", |weights| weights.get(name) == Some(&wrong)).await?;
             watch.until("a repair", |weights| weights.get(name) == Some(&WEIGHT)).await
         };
         tokio::try_join!(stage.patch(Target::of_probe(ISTIO, KIND, name, false), &patch), repaired)?;
-        taken.push(milliseconds(begun.elapsed()));
+        taken.push(Repair { began, ended: Clock::system().now() });
         tokio::time::sleep(BETWEEN).await;
     }
     Ok(taken)
@@ -267,7 +262,7 @@ fn spread(entries: &[Entry]) -> Vec<f64> {
     taken
 }
 
-/// Aborts most of the fleet at once; says what was asked for each afterwards.
+/// Aborts most of the fleet at once; says who was busy then, and what was asked for each afterwards.
 async fn all_at_once(
     stage: &mut Stage,
     fleet: &mut Fleet,
@@ -275,7 +270,7 @@ async fn all_at_once(
     cli: &Cli,
     count: usize,
     figures: &mut Figures,
-) -> Result<String> {
+) -> Result<[String; 2]> {
     let count = AT_ONCE.min(count);
     crate::say(&format!("  aborting {count} updates at once"));
     let patience = Duration::from_secs(cli.patience);
@@ -291,7 +286,7 @@ async fn all_at_once(
             left.len()
         );
     }
-    let begun = Instant::now();
+    let (before, begun) = (stage.meter(Some(running)), Instant::now());
     let moved = async {
         while !left.is_empty() {
             let name = watch.next().await?;
@@ -302,6 +297,7 @@ async fn all_at_once(
         anyhow::Ok((begun.elapsed(), Clock::system().now()))
     };
     let (_, (took, moved)) = tokio::try_join!(stage.patch_rollouts(0..count, true, |_| objects::abort()), moved)?;
+    let busy = shares("aborts at once", &stage.meter(Some(running)).since(&before), took);
     let share = count as f64 / AT_ONCE as f64;
     figures.held(
         &format!("{count} aborts at once to routes on stable"),
@@ -321,12 +317,35 @@ async fn all_at_once(
     figures.add("  of them after all are told as aborted", writes_since(done), Unit::Each);
     stage.patch_rollouts(0..count, false, |number| objects::image(number, "shop:2")).await?;
     fleet.until("Healthy", count, patience, running, Seen::is_healthy).await?;
-    Ok(requests(&since(moved), count as u64))
+    let after = requests(&since(moved), count as u64);
+    Ok([busy, format!("requests for each of the aborts at once, after the routes: {after}")])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_the_slowest_repairs_it_is_told_what_went_on_meanwhile() {
+        let at = |millis: i64| Timestamp::from_millisecond(1_000_000 + millis).unwrap();
+        let entry = |user: &str, verb: &str, from: i64, to: i64| Entry {
+            user: user.to_owned(),
+            verb: verb.to_owned(),
+            resource: "virtualservices".to_owned(),
+            namespace: PROBE.to_owned(),
+            name: "routed-one".to_owned(),
+            lists_first: false,
+            received: at(from),
+            answered: at(to),
+        };
+        let repairs = [(0, 9), (100, 150), (200, 210), (300, 312)];
+        let repairs = repairs.map(|(from, to)| Repair { began: at(from), ended: at(to) });
+        let entries =
+            [entry(USER, "update", 140, 147), entry("admin", "patch", 101, 105), entry("admin", "patch", 1, 2)];
+        let told = slowest(&repairs, &entries);
+        let first = "a repair of 50.0 ms: bench patch virtualservices at 1.0 to 5.0; controller update virtualservices at 40.0 to 47.0";
+        assert_eq!(told, [first, "a repair of 12.0 ms: ", "a repair of 10.0 ms: "]);
+    }
 
     #[test]
     fn writes_of_two_virtual_services_are_paired() {
@@ -339,6 +358,7 @@ mod tests {
             name: name.to_owned(),
             lists_first: false,
             received: at(micros),
+            answered: at(micros),
         };
         let entries = [
             entry("routed-two", 1500),

@@ -16,7 +16,7 @@ use crate::processes::Meter;
 use crate::subject::{Running, USER};
 
 /// Requests of ours at a time: enough to keep the API server busy, few enough not to queue there.
-const AT_ONCE: usize = 32;
+pub(crate) const AT_ONCE: usize = 32;
 /// How long CRDs may take to be served.
 const SERVED_WITHIN: Duration = Duration::from_secs(30);
 /// So long nothing is asked by the controller when all is quiet.
