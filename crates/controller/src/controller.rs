@@ -25,6 +25,7 @@ use crate::error::{LookError, in_time};
 use crate::events::Recorder;
 use crate::execute::{Executor, RouteFailures};
 use crate::experiments::{self, Experiments};
+use crate::haste::Haste;
 use crate::insight::Insight;
 use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
@@ -211,6 +212,7 @@ impl Controller {
         let executor = Executor {
             istio: Istio::new(),
             route_failures: RouteFailures::default(),
+            haste: Haste::default(),
             client,
             clock,
             cache,

@@ -5,6 +5,7 @@
 //!   observe.rs               caches ──▶ engine::Observed, all at one moment
 //!   reconcile.rs             one Rollout: observe, plan, execute, come back when the plan says so
 //!   execute/                 the only code that writes
+//!   haste.rs                 many aborts at once: routes first
 //!   analysis_runs/           AnalysisRuns: measured, judged, written
 //!   experiments/             Experiments: looked at, decided about elsewhere, written
 //!   lane.rs                  how both are taken from their queues
@@ -26,6 +27,7 @@ mod error;
 mod events;
 mod execute;
 mod experiments;
+mod haste;
 mod insight;
 mod istio;
 mod lane;

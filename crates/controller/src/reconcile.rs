@@ -19,6 +19,7 @@ use tracing::{debug, info};
 use crate::controller::Shared;
 use crate::error::{LookError, in_time};
 use crate::execute::{Carried, FIELD_MANAGER};
+use crate::haste::LOOK_AGAIN;
 use crate::istio::IstioKind;
 use crate::observe::observe;
 use crate::triggers;
@@ -130,6 +131,7 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
         Carried::Out => {}
         Carried::ButEvictions => return Ok(Looked::ButEvictions),
         Carried::ButRoutes(problem) => return Ok(Looked::ButRoutes(problem)),
+        Carried::Later => return Ok(Looked::Over(Next::After(LOOK_AGAIN))),
     }
     let next = if !plan.actions.is_empty() || plan.status.is_some() {
         Next::Soon

@@ -19,6 +19,7 @@ use crate::figures::{Figures, Unit, milliseconds, percentile};
 use crate::fleet::{Fleet, Seen};
 use crate::objects::{self, NAMESPACE, ONCE, PROBE, Routed, TWICE};
 use crate::processes::shares;
+use crate::restart::settle;
 use crate::stage::{ISTIO, Stage, Target};
 use crate::subject::{Running, USER};
 use crate::targets;
@@ -56,6 +57,8 @@ pub(crate) async fn measure(
     figures: &mut Figures,
 ) -> Result<Vec<String>> {
     crate::say("  changing a VirtualService by hand, again and again");
+    // Pods that go by and by are writes of the controller too, of what was measured before.
+    settle(stage).await?;
     let mut watch = prepare(stage, running).await?;
     let bare = bare::write(stage, cli.samples).await?;
     let bare_abort = bare::abort(stage, ABORTS).await?;

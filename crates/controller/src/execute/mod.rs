@@ -29,6 +29,7 @@ use tidegate_runtime::{Key, Queue};
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
+use crate::haste::Haste;
 use crate::istio::Istio;
 use crate::metrics::Metrics;
 use crate::uncertain::{Kind, Uncertain};
@@ -52,6 +53,7 @@ pub(crate) struct Executor {
     pub metrics: Metrics,
     pub istio: Istio,
     pub route_failures: RouteFailures,
+    pub haste: Haste,
 }
 
 /// One plan being carried out.
@@ -100,6 +102,8 @@ pub(crate) enum Carried {
     ButEvictions,
     /// Routes could not be written, and nothing that comes after them was done.
     ButRoutes(String),
+    /// The rest waits until the routes of others are written.
+    Later,
 }
 
 impl Executor {
@@ -112,14 +116,22 @@ impl Executor {
     pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Carried, LookError> {
         let key = Key::of(&seen.rollout.metadata);
         let execution = Execution { executor: self, seen, pods, key, own: Own::default() };
+        if self.haste.holds(seen, plan, 0) {
+            return Ok(Carried::Later);
+        }
         let mut refused = false;
-        for action in &plan.actions {
+        for (place, action) in plan.actions.iter().enumerate() {
             let written = execution.write_in_time(&action.write).await;
             if written.is_err() && mutation::is(Mutation::GoesOnAfterAFailure) {
                 continue;
             }
             match written? {
-                Outcome::Done => execution.tell(&action.events),
+                Outcome::Done => {
+                    execution.tell(&action.events);
+                    if matches!(action.write, Write::Routes(_)) && self.haste.follows(seen, plan, place + 1) {
+                        return Ok(Carried::Later);
+                    }
+                }
                 Outcome::Refused => refused = true,
                 Outcome::NotRouted(problem) => return Ok(Carried::ButRoutes(problem)),
             }

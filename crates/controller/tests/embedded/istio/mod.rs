@@ -1,6 +1,7 @@
 //! Rollouts behind VirtualServices and DestinationRules.
 
 mod drift;
+mod haste;
 mod life;
 mod order;
 mod presence;
