@@ -12,7 +12,9 @@
 //!
 //! This crate must never do I/O, keep state, or change a field it does not own.
 
+mod ingress;
 pub mod istio;
+pub mod nginx;
 pub mod router;
 pub mod services;
 pub mod smi;

@@ -8,6 +8,7 @@ use super::needs::{Need, Seen};
 use super::versions::Versions;
 use super::wanted::Wanted;
 use crate::istio::SeenRoute;
+use crate::nginx::Nginx;
 use crate::smi::Smi;
 use crate::traefik::Traefik;
 
@@ -31,6 +32,9 @@ pub trait Router {
 pub fn routers<'a>(canary: &'a CanaryStrategy, versions: &'a Versions) -> Vec<Box<dyn Router + 'a>> {
     let mut all: Vec<Box<dyn Router + 'a>> = Vec::new();
     let Some(routing) = &canary.traffic_routing else { return all };
+    if let Some(spec) = &routing.nginx {
+        all.push(Box::new(Nginx { spec, versions }));
+    }
     if let Some(spec) = &routing.smi {
         all.push(Box::new(Smi { spec, versions }));
     }
