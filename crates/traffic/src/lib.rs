@@ -6,6 +6,16 @@
 //! ([`istio::read_back`]) and in which order several of them change ([`istio::stages`]). An edit is a function of the
 //! object and of all that is wanted ([`istio::Desired`]): whoever changed the object, the result is the same.
 //!
+//! For all others: [`router::routers`] gives those a canary strategy asks for, each a [`router::Router`] that says
+//! which objects it has to see, which are to be written so that they are as wanted ([`router::Wanted`]), and what
+//! weights they say ([`router::read_back`]).
+//!
 //! This crate must never do I/O, keep state, or change a field it does not own.
 
+mod ingress;
 pub mod istio;
+pub mod nginx;
+pub mod router;
+pub mod services;
+pub mod smi;
+pub mod traefik;

@@ -30,3 +30,4 @@ pub use read_back::{Read, Seen, SeenRoute, Span, read_back};
 pub use several::{OnFailure, Stage, stages};
 pub use virtual_service::{edit_virtual_service, remove_managed_routes};
 pub use warnings::warnings;
+pub(crate) use weights::whole_number;

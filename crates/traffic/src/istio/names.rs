@@ -1,7 +1,6 @@
 //! How VirtualServices and hosts are named.
 
-use tidegate_api::rollout::{CanaryStatus, CanaryStrategy};
-use tidegate_api::wire::Text;
+pub use crate::services::Services;
 
 /// A VirtualService by namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,33 +33,6 @@ impl VirtualServiceName {
 /// The Service a host stands for: the text before the first dot. Empty when there is none.
 pub fn short_host(host: &str) -> &str {
     host.split('.').next().unwrap_or_default()
-}
-
-/// The two Services hosts are compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Services<'a> {
-    /// Of the old pods.
-    pub stable: &'a str,
-    /// Of the new pods.
-    pub canary: &'a str,
-}
-
-impl<'a> Services<'a> {
-    /// `stableService` and `canaryService` or, when neither is set, the ping-pong pair in its present roles.
-    pub fn of(canary: &'a CanaryStrategy, status: Option<&CanaryStatus>) -> Self {
-        let (stable, new) = (canary.stable_service.text(), canary.canary_service.text());
-        match &canary.ping_pong {
-            Some(pair) if stable.is_empty() && new.is_empty() => {
-                let (ping, pong) = (pair.ping_service.text(), pair.pong_service.text());
-                if status.is_some_and(|status| status.stable_ping_pong.text() == "ping") {
-                    Self { stable: ping, canary: pong }
-                } else {
-                    Self { stable: pong, canary: ping }
-                }
-            }
-            _ => Self { stable, canary: new },
-        }
-    }
 }
 
 #[cfg(test)]

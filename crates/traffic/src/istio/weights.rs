@@ -45,7 +45,7 @@ impl Destination<'_> {
 }
 
 /// A weight as people and programs write it: `5`, `5.0`, absent.
-pub(super) fn whole_number(value: &Value) -> Option<i64> {
+pub(crate) fn whole_number(value: &Value) -> Option<i64> {
     let Value::Number(number) = value else { return value.is_null().then_some(0) };
     let whole = number.as_i64().or_else(|| {
         let float = number.as_f64().filter(|float| float.fract() == 0.0)?;

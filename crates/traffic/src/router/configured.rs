@@ -1,0 +1,45 @@
+//! The routers of a Rollout.
+
+use tidegate_api::rollout::CanaryStrategy;
+
+use super::change::Change;
+use super::error::RouterError;
+use super::needs::{Need, Seen};
+use super::versions::Versions;
+use super::wanted::Wanted;
+use crate::istio::SeenRoute;
+use crate::nginx::Nginx;
+use crate::smi::Smi;
+use crate::traefik::Traefik;
+
+/// One way by which requests reach the pods.
+pub trait Router {
+    /// The field of `trafficRouting` that asks for it.
+    fn name(&self) -> &'static str;
+
+    /// The objects it has to see. What was found may lead to others: ask until nothing new comes.
+    fn needs(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Need>, RouterError>;
+
+    /// What is to be written, in this order; nothing when the objects are as wanted.
+    fn edit(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError>;
+
+    /// The weights of every place that splits traffic, as the objects say them, or why they cannot be read.
+    fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>>;
+}
+
+/// The routers that a canary strategy asks for, in the order in which they are run. Istio and plugins without a
+/// counterpart here are not among them.
+pub fn routers<'a>(canary: &'a CanaryStrategy, versions: &'a Versions) -> Vec<Box<dyn Router + 'a>> {
+    let mut all: Vec<Box<dyn Router + 'a>> = Vec::new();
+    let Some(routing) = &canary.traffic_routing else { return all };
+    if let Some(spec) = &routing.nginx {
+        all.push(Box::new(Nginx { spec, versions }));
+    }
+    if let Some(spec) = &routing.smi {
+        all.push(Box::new(Smi { spec, versions }));
+    }
+    if let Some(spec) = &routing.traefik {
+        all.push(Box::new(Traefik { spec, versions }));
+    }
+    all
+}

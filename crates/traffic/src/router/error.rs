@@ -1,0 +1,160 @@
+//! Why a router leaves its objects as they are.
+
+use super::change::Event;
+use super::object::ObjectRef;
+use super::wording::Wording;
+
+/// Why objects cannot be edited or read.
+///
+/// Texts of the wire contract are exact and therefore say nothing of the object; [`Self::hint`] does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RouterError {
+    /// The objects are not those the Rollout asks for.
+    #[error("{wording}")]
+    Contract {
+        /// In the words of the contract.
+        wording: Wording,
+        /// Which object and what to do.
+        hint: String,
+    },
+    /// An object that must be there is not.
+    #[error("{}", object.not_found())]
+    Missing {
+        /// Which.
+        object: ObjectRef,
+        /// What to do about it.
+        hint: String,
+    },
+    /// Nobody has looked for an object yet: nothing can be said.
+    #[error("{what} has not been read yet")]
+    Unread {
+        /// Which.
+        what: String,
+    },
+    /// A field holds what no edit can keep.
+    #[error("{object}: {field} is not {wanted}; correct it")]
+    Shape {
+        /// Kind, namespace and name.
+        object: String,
+        /// Where.
+        field: String,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// Destinations of the user's leave nothing to split.
+    #[error(
+        "{object}: {place}: destinations {names} are not this Rollout's and hold {held} of {total}, which leaves nothing \
+         for stable and canary; lower their weights so that they stay below {total} together"
+    )]
+    NoRoom {
+        /// Kind, namespace and name.
+        object: String,
+        /// Where.
+        place: String,
+        /// The destinations.
+        names: String,
+        /// Their weights together.
+        held: i64,
+        /// The weight that means all traffic.
+        total: i64,
+    },
+    /// The Rollout names no Services.
+    #[error("Canary service and Stable service must to be set to use Traffic Routing")]
+    NoServices,
+    /// Stable and canary cannot be told apart.
+    #[error("stable and canary are both Service '{name}'; set canaryService and stableService to different names")]
+    SameServices {
+        /// The name of both.
+        name: String,
+    },
+    /// A header or mirror route is asked of a router that has none.
+    #[error(
+        "{kind} '{name}' cannot be made by trafficRouting.{router}, and requests on that way would not follow it; take \
+         the step or that router out of the Rollout"
+    )]
+    CannotRoute {
+        /// The field of the router.
+        router: &'static str,
+        /// Header or mirror.
+        kind: &'static str,
+        /// The managed route.
+        name: String,
+    },
+    /// A step without a condition would take all requests.
+    #[error("step for route '{name}': {field} has none of exact, prefix, regex; set one")]
+    NoCondition {
+        /// The managed route.
+        name: String,
+        /// The field of the step.
+        field: String,
+    },
+    /// An object that a router would make is somebody else's.
+    #[error("{object} is not controlled by this Rollout; rename or delete it")]
+    NotOurs {
+        /// Kind, namespace and name.
+        object: String,
+    },
+    /// The configuration of a plugin cannot be read.
+    #[error("spec.strategy.canary.trafficRouting.plugins[\"{plugin}\"].{field} is not {wanted}; correct it")]
+    Config {
+        /// The plugin.
+        plugin: &'static str,
+        /// Where.
+        field: String,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// A router that the contract calls a plugin could not do something.
+    #[error("failed to {what} via plugin: {error}")]
+    Plugin {
+        /// What it was asked for.
+        what: &'static str,
+        /// Why it could not.
+        error: Box<RouterError>,
+    },
+    /// Several objects have errors.
+    #[error("{} errors found: {}", .0.len(), .0.iter().map(|error| format!("[{error}]")).collect::<String>())]
+    Several(Vec<RouterError>),
+}
+
+impl RouterError {
+    /// The whole for people: the contract's text and what it leaves out.
+    pub fn explained(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self} ({hint})"))
+    }
+
+    /// What the contract's text leaves out: the object, what was wanted, what is there.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Contract { hint, .. } | Self::Missing { hint, .. } => Some(hint.clone()),
+            Self::Plugin { error, .. } => error.hint(),
+            Self::Several(errors) => {
+                let hints: Vec<String> = errors.iter().filter_map(Self::hint).collect();
+                (!hints.is_empty()).then(|| hints.join("; "))
+            }
+            _ => None,
+        }
+    }
+
+    /// The warnings that the contract wants besides `TrafficRoutingError`.
+    pub fn events(&self) -> Vec<Event> {
+        let reason = match self {
+            Self::Contract { wording, .. } => wording.reason(),
+            Self::Missing { object, .. } if object.resource.plural.ends_with("mappings") => {
+                Some("AmbassadorMappingNotFound")
+            }
+            Self::Several(errors) => return errors.iter().flat_map(Self::events).collect(),
+            _ => None,
+        };
+        reason.map(|reason| Event::warning(reason, self.to_string())).into_iter().collect()
+    }
+
+    /// One error for several.
+    pub(crate) fn joined(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => errors.pop().map_or(Ok(()), Err),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+}

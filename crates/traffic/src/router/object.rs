@@ -1,0 +1,58 @@
+//! How objects are named to whoever reads and writes them.
+
+use std::fmt;
+
+/// A kind of object as the API serves it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Resource {
+    /// The API group, empty for the core one.
+    pub group: String,
+    /// Its version.
+    pub version: String,
+    /// The kind in objects.
+    pub kind: String,
+    /// The name in URLs.
+    pub plural: String,
+}
+
+impl Resource {
+    pub(crate) fn new(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        let [group, version, kind, plural] = [group, version, kind, plural].map(str::to_owned);
+        Self { group, version, kind, plural }
+    }
+
+    /// `group/version`, as objects say it.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    pub(crate) fn named(&self, namespace: &str, name: &str) -> ObjectRef {
+        ObjectRef { resource: self.clone(), namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+}
+
+/// One object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// What it is.
+    pub resource: Resource,
+    /// Where it is.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ObjectRef {
+    /// As the API server says it: `ingresses.networking.k8s.io "shop" not found`.
+    pub(crate) fn not_found(&self) -> String {
+        let Resource { group, plural, .. } = &self.resource;
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{plural}{dot}{group} \"{}\" not found", self.name)
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.resource.kind, self.namespace, self.name)
+    }
+}

@@ -1,0 +1,56 @@
+//! What the objects say, which is what may be reported.
+
+use super::change::Action;
+use super::error::RouterError;
+use super::needs::Seen;
+use super::wanted::Wanted;
+use super::{Change, Router};
+use crate::istio::{SeenRoute, Span};
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Every place that splits traffic and could be read.
+    pub routes: Vec<SeenRoute>,
+    /// Why others could not.
+    pub problems: Vec<RouterError>,
+    /// Whether the router has nothing left to write; what waits to be deleted gets no traffic any more.
+    pub is_as_wanted: bool,
+}
+
+impl Read {
+    /// The canary's weight over all places; none when nothing could be read.
+    pub fn canary(&self) -> Option<Span> {
+        self.span(|route| route.canary)
+    }
+
+    /// The stable weight over all places.
+    pub fn stable(&self) -> Option<Span> {
+        self.span(|route| route.stable)
+    }
+
+    /// The weight of an experiment over all places, 0 where it is not in one.
+    pub fn additional(&self, service: &str) -> Option<Span> {
+        self.span(|route| route.additional.get(service).copied().unwrap_or_default())
+    }
+
+    fn span(&self, weight: impl Fn(&SeenRoute) -> i64) -> Option<Span> {
+        let lowest = self.routes.iter().map(&weight).min()?;
+        let highest = self.routes.iter().map(&weight).max()?;
+        Some(Span { lowest, highest })
+    }
+}
+
+/// What the objects of a router say.
+pub fn read_back(router: &dyn Router, seen: &Seen, wanted: &Wanted<'_>) -> Read {
+    let mut read = Read::default();
+    for found in router.read(seen, wanted) {
+        match found {
+            Ok(route) => read.routes.push(route),
+            Err(error) => read.problems.push(error),
+        }
+    }
+    let is_rest = |change: &Change| matches!(change.action, Action::Delete { not_before: Some(_), .. });
+    read.is_as_wanted = router.edit(seen, wanted).is_ok_and(|changes| changes.iter().all(is_rest));
+    read
+}

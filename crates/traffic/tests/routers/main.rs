@@ -1,0 +1,9 @@
+//! The routers besides Istio, section by section of their contract.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+mod generated;
+mod nginx;
+mod setup;
+mod smi;
+mod traefik;
+mod world;
