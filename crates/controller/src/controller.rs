@@ -14,6 +14,7 @@ use tidegate_clock::Clock;
 use tidegate_engine::{Event, Router};
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
+use tidegate_traffic::router::Versions;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -31,6 +32,7 @@ use crate::istio::{self, Connect, Istio};
 use crate::metrics::Metrics;
 use crate::notifications::{self, Notifications, Notifier};
 use crate::reconcile::{Next, reconcile};
+use crate::routers::{self, Routers};
 use crate::uncertain::Uncertain;
 use crate::witness::Witness;
 use crate::workloads::{WorkloadChange, Workloads};
@@ -56,6 +58,8 @@ pub struct Options {
     pub connect: Connect,
     /// Routers that can be driven.
     pub drives: BTreeSet<Router>,
+    /// In which versions their objects are served.
+    pub versions: Versions,
     /// Nobody else runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for what we do not run either
     /// are held.
     pub lacks_analysis: bool,
@@ -80,7 +84,8 @@ impl Default for Options {
             resync: Duration::from_secs(900),
             istio_api_version: None,
             connect: istio::plainly(),
-            drives: BTreeSet::from([Router::Istio]),
+            drives: BTreeSet::from([Router::Istio, Router::Nginx, Router::Smi, Router::Traefik]),
+            versions: Versions::default(),
             lacks_analysis: true,
             analysis: None,
             experiments: None,
@@ -211,6 +216,7 @@ impl Controller {
         let events = events.with_notifier(notifier.clone());
         let executor = Executor {
             istio: Istio::new(),
+            routers: Routers::new(client.clone()),
             route_failures: RouteFailures::default(),
             haste: Haste::default(),
             client,
@@ -278,6 +284,7 @@ impl Controller {
         }
         if !shared.options.needs_only_runs() {
             background.spawn(istio::follow(Arc::clone(&shared)));
+            background.spawn(routers::follow(Arc::clone(&shared)));
         }
         background.spawn(analysis_runs::watch_jobs(Arc::clone(&shared)));
         background.spawn(analysis_runs::serve(Arc::clone(&shared), calls));
@@ -303,6 +310,7 @@ impl Controller {
             // What the one before us wrote last may not have reached our watches yet.
             shared.executor.cache.list_again();
             shared.executor.istio.list_again();
+            shared.executor.routers.list_again();
             tokio::select! {
                 biased;
                 () = &mut stop => return,

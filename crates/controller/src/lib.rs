@@ -11,6 +11,8 @@
 //!   lane.rs                  how both are taken from their queues
 //!   notifications/           who is told of it beyond the cluster
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
+//!   routers/                 objects of the other routers, while their kinds are served
+//!   whole.rs                 one object of a router, and who wrote it last
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
 //!   lifecycle.rs             what a stored status says about the life of an update
@@ -36,9 +38,11 @@ mod metrics;
 mod notifications;
 mod observe;
 mod reconcile;
+mod routers;
 mod services;
 mod triggers;
 mod uncertain;
+mod whole;
 mod witness;
 mod workloads;
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
-use tidegate_api::wire::Text;
-use tidegate_engine::{Observed, Router, needs_pods, routing};
+use tidegate_api::wire::{Items, Text};
+use tidegate_engine::{Observed, Router, Traffic, needs_pods, routing};
 use tidegate_runtime::Key;
 use tidegate_validate::labels;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
@@ -19,7 +19,8 @@ use crate::cache::{BY_OWNER, ORPHANS, controller_of, dotted_key};
 use crate::controller::Shared;
 use crate::error::LookError;
 use crate::execute::{FIELD_MANAGER, views};
-use crate::istio::{IstioKind, IstioObject, rivals};
+use crate::istio::{IstioKind, rivals};
+use crate::whole::WholeObject;
 
 /// What was seen, and the pods whole for whoever has to write them.
 pub(crate) struct Sight {
@@ -78,6 +79,7 @@ fn see(shared: &Shared, rollout: &Rollout) -> Result<Observed, LookError> {
 
 /// VirtualServices and the DestinationRule, if the Rollout names any.
 async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookError> {
+    see_other_routers(shared, seen).await?;
     let istio = &shared.executor.istio;
     if routing::istio(&seen.rollout).is_none() || !shared.options.drives.contains(&Router::Istio) {
         return Ok(());
@@ -106,12 +108,40 @@ async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookErro
         }
         seen.routes.destination_rule = Some(whole(looked));
     }
-    (seen.routes.routed_at, seen.routes.relabelled_at) = (routed_at, relabelled_at);
+    seen.routes.routed_at = seen.routes.routed_at.max(routed_at);
+    seen.routes.relabelled_at = relabelled_at;
     seen.routes.failed = shared.executor.route_failures.of(&Key::of(&seen.rollout.metadata));
     Ok(())
 }
 
-fn whole(looked: Lookup<Arc<IstioObject>>) -> Lookup<Value> {
+/// The objects of routers besides Istio, if the Rollout names any.
+async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), LookError> {
+    seen.routes.versions.clone_from(&shared.options.versions);
+    let rollout = &seen.rollout;
+    let nothing = Traffic::default();
+    let now = shared.executor.clock.now_seconds();
+    let Some(others) = routing::Others::of(rollout, &seen.routes.versions, &nothing, now) else { return Ok(()) };
+    let (found, written) = shared.executor.routers.see(&Key::of(&rollout.metadata), &others).await?;
+    for (name, object) in found.objects() {
+        let looked = || match object {
+            Some(object) => Lookup::Found(object.clone()),
+            None => Lookup::Missing(name.not_found()),
+        };
+        let plural = name.resource.plural.as_str();
+        if plural == "ingresses" {
+            seen.found.ingresses.insert(name.name.clone(), looked());
+        }
+        let mappings = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref()?.ambassador.as_ref());
+        if plural.ends_with("mappings") && mappings.is_some_and(|named| named.mappings.items().contains(&name.name)) {
+            seen.found.mappings.insert(name.name.clone(), looked());
+        }
+    }
+    drop(others);
+    (seen.routes.routers, seen.routes.routed_at) = (found, written);
+    Ok(())
+}
+
+fn whole(looked: Lookup<Arc<WholeObject>>) -> Lookup<Value> {
     match looked {
         Lookup::Found(object) => Lookup::Found(object.whole.clone()),
         Lookup::Missing(text) => Lookup::Missing(text),

@@ -50,6 +50,7 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
         None => {
             executor.uncertain.forget(key);
             executor.route_failures.forget(key);
+            executor.routers.forget(key);
             shared.forget_undecodable(key);
             return Ok(Next::OnChange);
         }

@@ -20,8 +20,9 @@ use crate::cache::{
     BY_DESTINATION_RULE, BY_SERVICE, BY_TEMPLATE, BY_VIRTUAL_SERVICE, BY_WORKLOAD, controller_of, workload_key,
 };
 use crate::controller::Shared;
-use crate::istio::{IstioKind, IstioObject, left};
+use crate::istio::{IstioKind, left};
 use crate::uncertain::Kind;
+use crate::whole::WholeObject;
 
 fn metadata<K: Resource>(stored: &Stored<K>) -> &ObjectMeta {
     match stored {
@@ -226,7 +227,7 @@ pub(crate) fn istio_changed(shared: &Shared) {
 }
 
 /// Looks at once at every Rollout that writes this object: whatever somebody else did to it is set right.
-pub(crate) fn istio_object_changed(shared: &Shared, kind: IstioKind, change: &Change<IstioObject>) {
+pub(crate) fn istio_object_changed(shared: &Shared, kind: IstioKind, change: &Change<WholeObject>) {
     let Some(object) = latest(change) else { return };
     if let Change::Applied { old: Some(Stored::Good(old)), new: Stored::Good(new) } = change
         && old.whole.get("spec") == new.whole.get("spec")

@@ -12,7 +12,7 @@ use tidegate_validate::references::Lookup;
 
 use crate::observed::Observed;
 use crate::plan::{Action, SetEdit, Traffic, Write};
-use crate::routing;
+use crate::routing::{self, Others};
 use crate::sets::SetFacts;
 
 /// Puts the effect of writes into what was seen; false when that of one of them is not known before it is made.
@@ -58,13 +58,21 @@ fn deadline_edit(deadline: Option<Timestamp>) -> SetEdit {
 }
 
 fn foresee_routes(seen: &mut Observed, traffic: &Traffic, now: Timestamp) -> Option<()> {
-    let wanted = routing::desired(&seen.rollout, traffic)?;
     let mut edited: Vec<_> = Vec::new();
-    for (name, reference) in routing::virtual_services(&seen.rollout) {
-        let Some(Lookup::Found(object)) = seen.found.virtual_services.get(&name) else { return None };
-        let edit = edit_virtual_service(object, &reference, &wanted).ok()?;
-        let object: Option<Value> = edit.changed().map(|change| change.object.clone());
-        edited.extend(object.map(|object| (name, object)));
+    if let Some(wanted) = routing::desired(&seen.rollout, traffic) {
+        for (name, reference) in routing::virtual_services(&seen.rollout) {
+            let Some(Lookup::Found(object)) = seen.found.virtual_services.get(&name) else { return None };
+            let edit = edit_virtual_service(object, &reference, &wanted).ok()?;
+            let object: Option<Value> = edit.changed().map(|change| change.object.clone());
+            edited.extend(object.map(|object| (name, object)));
+        }
+    }
+    if let Some(others) = Others::of(&seen.rollout, &seen.routes.versions, traffic, now) {
+        let changes = others.changes(&seen.routes.routers).ok()?;
+        if changes.iter().any(|change| change.body().is_none()) {
+            return None;
+        }
+        routing::apply(&mut seen.routes.routers, &changes);
     }
     for (name, object) in edited {
         seen.found.virtual_services.insert(name, Lookup::Found(object));

@@ -76,6 +76,10 @@ pub struct SeenRoutes {
     pub verified: Option<bool>,
     /// The DestinationRule of Istio, whole, when the Rollout names one. Its VirtualServices are in [`Found`].
     pub destination_rule: Option<Lookup<Value>>,
+    /// Objects of the other routers, as these ask for them.
+    pub routers: tidegate_traffic::router::Seen,
+    /// In which versions they are served.
+    pub versions: tidegate_traffic::router::Versions,
     /// VirtualServices whose last write failed.
     pub failed: BTreeSet<VirtualServiceName>,
     /// Routes that other Rollouts write too, as sentences; whoever is told of one leaves all routes alone.
@@ -107,6 +111,8 @@ pub enum Router {
     Traefik,
     /// Apache APISIX.
     Apisix,
+    /// The Gateway API, configured as its plugin is.
+    GatewayApi,
     /// Anything else.
     Plugin,
 }

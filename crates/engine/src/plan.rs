@@ -86,7 +86,7 @@ pub enum Write {
         /// Whether the Service has to be marked as managed by this Rollout.
         marks: bool,
     },
-    /// Brings the VirtualServices to this traffic.
+    /// Brings the VirtualServices, and the objects of other routers, to this traffic.
     Routes(Box<Traffic>),
     /// Has the subsets of the DestinationRule name these pods.
     Subsets(Box<Subsets>),
@@ -207,6 +207,10 @@ pub struct Traffic {
     /// Header and mirror routes by name, as the steps so far leave them; all other managed ones are removed. None when
     /// there are to be none at all.
     pub routes: Option<BTreeMap<String, ManagedRoute>>,
+    /// Pod template hash of the canary, for routers that name pods.
+    pub canary_hash: String,
+    /// Pod template hash of the stable set, likewise.
+    pub stable_hash: String,
     /// In which order the VirtualServices change, by their place in the Rollout's list.
     pub stages: Vec<Stage>,
     /// Nothing new is wanted: somebody else changed the routes.

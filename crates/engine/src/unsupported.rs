@@ -5,6 +5,9 @@ use tidegate_api::wire::Items;
 
 use crate::observed::{Observed, Router};
 
+/// The one plugin that has a counterpart here.
+const GATEWAY_API: &str = "argoproj-labs/gatewayAPI";
+
 /// The routers a Rollout names, in the order they are driven, with their fields.
 pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
     let named = [
@@ -20,7 +23,10 @@ pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
     let built_in = named.into_iter().filter(|(.., is_set)| *is_set).map(|(router, name, _)| (router, name.to_owned()));
     // The newer routers are unknown fields to this version: they must not be taken for "no router".
     let plugins = routing.plugins.iter().flat_map(|plugins| plugins.to_object().into_iter().map(|(name, _)| name));
-    let plugins = plugins.map(|name| (Router::Plugin, format!("plugins[{name:?}]")));
+    let plugins = plugins.map(|name| match name.as_str() {
+        GATEWAY_API => (Router::GatewayApi, format!("plugins[{name:?}]")),
+        _ => (Router::Plugin, format!("plugins[{name:?}]")),
+    });
     let unknown = routing.unknown.keys().map(|name| (Router::Plugin, name.clone()));
     built_in.chain(plugins).chain(unknown).collect()
 }

@@ -50,7 +50,7 @@ enum Message {
 }
 
 struct Told {
-    kind: &'static str,
+    kind: String,
     api_version: String,
     namespace: String,
     name: String,
@@ -137,6 +137,13 @@ impl Recorder {
         self.leadership.is_held()
     }
 
+    /// Tells about an object of a router: who looks at it finds it there, and nobody is notified.
+    pub(crate) fn tell_on(&self, about: &ObjectMeta, kind: &str, api_version: &str, event: &Event) {
+        if self.leadership.is_held() {
+            self.publish(about, kind, api_version, event);
+        }
+    }
+
     /// Tells about any object.
     pub(crate) fn tell_about(&self, about: &ObjectMeta, kind: &'static str, api_version: &str, event: &Event) {
         if !self.leadership.is_held() {
@@ -148,9 +155,9 @@ impl Recorder {
         self.publish(about, kind, api_version, event);
     }
 
-    fn publish(&self, about: &ObjectMeta, kind: &'static str, api_version: &str, event: &Event) {
+    fn publish(&self, about: &ObjectMeta, kind: &str, api_version: &str, event: &Event) {
         let told = Told {
-            kind,
+            kind: kind.to_owned(),
             api_version: api_version.to_owned(),
             namespace: about.namespace.text().to_owned(),
             name: about.name.text().to_owned(),

@@ -4,6 +4,7 @@ mod children;
 mod pods;
 mod replica_sets;
 mod rollout;
+mod routers;
 mod routes;
 
 pub(crate) use pods::views;
@@ -32,6 +33,7 @@ use crate::events::Recorder;
 use crate::haste::Haste;
 use crate::istio::Istio;
 use crate::metrics::Metrics;
+use crate::routers::Routers;
 use crate::uncertain::{Kind, Uncertain};
 
 /// The name under which all writes are recorded; drift rules of GitOps tools know it.
@@ -52,6 +54,7 @@ pub(crate) struct Executor {
     pub leadership: Leadership,
     pub metrics: Metrics,
     pub istio: Istio,
+    pub routers: Routers,
     pub route_failures: RouteFailures,
     pub haste: Haste,
 }

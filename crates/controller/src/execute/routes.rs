@@ -20,8 +20,9 @@ use tidegate_validate::references::Lookup;
 
 use super::{Execution, FIELD_MANAGER, Outcome, post_params};
 use crate::error::LookError;
-use crate::istio::{IstioKind, IstioObject};
+use crate::istio::IstioKind;
 use crate::uncertain::Kind;
+use crate::whole::WholeObject;
 
 /// Times that a write is tried while others write too.
 const MOST_TRIES: usize = 4;
@@ -67,7 +68,7 @@ impl From<RouterError> for Failure {
 type Editor<'a> = &'a (dyn Fn(&Value) -> Result<Edit, RouterError> + Sync);
 
 impl Execution<'_> {
-    /// Brings the VirtualServices to this traffic, stage by stage; those of one stage side by side.
+    /// Brings the VirtualServices to this traffic, stage by stage; those of one stage side by side. Then the other routers.
     pub(super) async fn write_routes(&self, traffic: &Traffic) -> Result<Outcome, LookError> {
         let named = routing::virtual_services(&self.seen.rollout);
         let found: Vec<_> = named
@@ -77,10 +78,11 @@ impl Execution<'_> {
                 _ => None,
             })
             .collect();
-        let Some(wanted) = routing::desired(&self.seen.rollout, traffic) else { return Ok(Outcome::Done) };
         let mut failed = BTreeSet::new();
         let mut problems = Vec::new();
+        let desired = routing::desired(&self.seen.rollout, traffic);
         for stage in &traffic.stages {
+            let Some(wanted) = &desired else { break };
             let wanted = wanted.clone().with_weight(stage.weight);
             let members: Vec<_> = stage.members.iter().filter_map(|at| found.get(*at)).collect();
             let writes = members
@@ -101,6 +103,7 @@ impl Execution<'_> {
             }
         }
         self.executor.route_failures.set(&self.key, failed);
+        problems.extend(self.write_others(traffic).await?);
         Ok(outcome(problems))
     }
 
@@ -155,7 +158,7 @@ impl Execution<'_> {
         kind: IstioKind,
         object: &Value,
         edit: Editor<'_>,
-    ) -> Result<Option<(Key, Change, Arc<IstioObject>)>, Failure> {
+    ) -> Result<Option<(Key, Change, Arc<WholeObject>)>, Failure> {
         let istio = &self.executor.istio;
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let key = Key::new(text("namespace"), text("name"));
@@ -169,7 +172,7 @@ impl Execution<'_> {
             let Some(api) = istio.api(kind, &key.namespace) else {
                 return Err(Failure::Problem("the server could not find the requested resource".to_owned()));
             };
-            let object = IstioObject::of(change.object.clone())
+            let object = WholeObject::of(change.object.clone())
                 .map_err(|error| Failure::Problem(format!("{} {key}: {error}", kind.name())))?;
             self.executor.check_leadership().map_err(Failure::Stop)?;
             match api.replace(&key.name, &post_params(), &object).await {
@@ -202,7 +205,7 @@ impl Execution<'_> {
     }
 
     /// Tells those who look at the object who changed what, and what was done about it.
-    fn tell_of_repair(&self, kind: IstioKind, before: &IstioObject, change: &Change) {
+    fn tell_of_repair(&self, kind: IstioKind, before: &WholeObject, change: &Change) {
         if !self.executor.istio.is_local() {
             // Events about objects of another cluster would be found by nobody.
             return;

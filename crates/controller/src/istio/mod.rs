@@ -2,7 +2,6 @@
 //!
 //! ```text
 //!   left.rs       weights that a deleted Rollout leaves behind
-//!   object.rs     one object, whole, and who wrote it last
 //!   presence.rs   asks every few seconds whether Istio is served and in which version, and watches while it is
 //!   primary.rs    this cluster or the primary one that a Secret leads to
 //!   rivals.rs     Rollouts that write the same routes
@@ -10,7 +9,6 @@
 //! ```
 
 pub(crate) mod left;
-mod object;
 mod presence;
 mod primary;
 pub(crate) mod rivals;
@@ -25,12 +23,12 @@ use tidegate_runtime::{Key, Store, Stored};
 use tidegate_validate::references::Lookup;
 use tokio::sync::Notify;
 
-pub(crate) use self::object::IstioObject;
 pub(crate) use self::presence::follow;
 pub use self::primary::Connect;
 use self::primary::Place;
 pub(crate) use self::primary::plainly;
 use crate::error::LookError;
+use crate::whole::WholeObject;
 
 const GROUP: &str = "networking.istio.io";
 
@@ -85,8 +83,8 @@ enum Presence {
 /// What is known of Istio. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Istio {
-    pub virtual_services: Store<IstioObject>,
-    pub destination_rules: Store<IstioObject>,
+    pub virtual_services: Store<WholeObject>,
+    pub destination_rules: Store<WholeObject>,
     place: Arc<Mutex<Place>>,
     /// Whether what is known is known from another place.
     moved: Arc<AtomicBool>,
@@ -109,7 +107,7 @@ impl Istio {
         }
     }
 
-    pub(crate) fn store(&self, kind: IstioKind) -> &Store<IstioObject> {
+    pub(crate) fn store(&self, kind: IstioKind) -> &Store<WholeObject> {
         match kind {
             IstioKind::VirtualService => &self.virtual_services,
             IstioKind::DestinationRule => &self.destination_rules,
@@ -138,7 +136,7 @@ impl Istio {
     }
 
     /// How a kind is reached; none while it is not served.
-    pub(crate) fn api(&self, kind: IstioKind, namespace: &str) -> Option<Api<IstioObject>> {
+    pub(crate) fn api(&self, kind: IstioKind, namespace: &str) -> Option<Api<WholeObject>> {
         if self.moved.load(Ordering::Relaxed) {
             // What was found out holds for another place.
             return None;
@@ -160,7 +158,7 @@ impl Istio {
     }
 
     /// Looks for an object. As long as the watch has not listed everything, the API is asked.
-    pub(crate) async fn look_up(&self, kind: IstioKind, key: &Key) -> Result<Lookup<Arc<IstioObject>>, LookError> {
+    pub(crate) async fn look_up(&self, kind: IstioKind, key: &Key) -> Result<Lookup<Arc<WholeObject>>, LookError> {
         if !self.is_needed.swap(true, Ordering::Relaxed) {
             self.needed.notify_one();
         }
@@ -195,7 +193,7 @@ impl Istio {
     }
 
     /// Reads an object that may not be what we think it is.
-    pub(crate) async fn read_again(&self, kind: IstioKind, key: &Key) -> Result<Option<Arc<IstioObject>>, LookError> {
+    pub(crate) async fn read_again(&self, kind: IstioKind, key: &Key) -> Result<Option<Arc<WholeObject>>, LookError> {
         let Some(api) = self.api(kind, &key.namespace) else { return Ok(None) };
         let store = self.store(kind);
         match api.get_opt(&key.name).await {

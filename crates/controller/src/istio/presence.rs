@@ -112,7 +112,7 @@ fn take_in(shared: &Arc<Shared>, found: Presence, has_moved: bool, watches: &mut
 
 fn watch_kind(shared: Arc<Shared>, client: Client, kind: IstioKind, version: &str) -> impl Future<Output = ()> + use<> {
     let resource = kind.resource(version);
-    let api: Api<Guarded<super::IstioObject>> = match &shared.options.namespace {
+    let api: Api<Guarded<super::WholeObject>> = match &shared.options.namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, &resource),
         None => Api::all_with(client, &resource),
     };

@@ -8,10 +8,11 @@ use tidegate_runtime::Key;
 use tidegate_traffic::istio::{managed_by, release_destination_rule};
 use tracing::info;
 
-use super::{IstioKind, IstioObject};
+use super::IstioKind;
 use crate::controller::Shared;
 use crate::error::LookError;
 use crate::execute::FIELD_MANAGER;
+use crate::whole::WholeObject;
 
 /// Looks at a DestinationRule.
 pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError> {
@@ -40,7 +41,7 @@ pub(crate) async fn look_at(shared: &Shared, key: &Key) -> Result<(), LookError>
     let (Some(change), Some(api)) = (edit.changed(), istio.api(IstioKind::DestinationRule, &key.namespace)) else {
         return Ok(());
     };
-    let Ok(object) = IstioObject::of(change.object.clone()) else { return Ok(()) };
+    let Ok(object) = WholeObject::of(change.object.clone()) else { return Ok(()) };
     shared.executor.check_leadership()?;
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     match api.replace(&key.name, &params, &object).await {

@@ -6,12 +6,13 @@
 use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
 use tidegate_api::wire::{Items, Text};
-use tidegate_traffic::istio::{Desired, Edit, Hashes, edit_destination_rule, stages};
+use tidegate_traffic::istio::{Edit, Hashes, SeenRoute, edit_destination_rule, stages};
+use tidegate_traffic::router::{Change, Router, RouterError};
 
 use super::traffic::{Recorded, Wanted};
 use crate::pass::{Held, Pass, plain_weights};
 use crate::plan::{Subsets, Traffic, Write};
-use crate::routing::{self, Objects};
+use crate::routing::{self, Objects, Others};
 use crate::sets::SetFacts;
 use crate::waiting::Waiting;
 
@@ -30,20 +31,24 @@ impl<'a> Pass<'a> {
     /// Asks for what differs, in the order that is safe, and records what will be.
     pub(super) fn route(&mut self, canary: &'a CanaryStrategy, wanted: &Wanted) {
         let mut traffic = self.traffic(canary, wanted);
-        let Some(desired) = routing::desired(self.rollout, &traffic) else { return };
+        let (canary_hash, stable_hash) = self.wanted_hashes();
+        (traffic.canary_hash, traffic.stable_hash) = (canary_hash.clone(), stable_hash.clone());
+        let desired = routing::desired(self.rollout, &traffic);
         let objects = Objects::of(self.seen);
-        let edits = match objects.edits(&desired) {
-            Ok(edits) => edits,
-            Err(error) => {
-                self.wait(Waiting::Routes { problem: error.explained() });
+        let edits = desired.as_ref().map_or(Ok(Vec::new()), |desired| objects.edits(desired));
+        let edits = edits.map_err(|error| error.explained());
+        let changes = self.changes_of_others(&traffic).map_err(|error| error.explained());
+        let (edits, changes) = match (edits, changes) {
+            (Ok(edits), Ok(changes)) => (edits, changes),
+            (Err(problem), _) | (_, Err(problem)) => {
+                self.wait(Waiting::Routes { problem });
                 self.hold_traffic(canary, Held::Routes);
                 return;
             }
         };
-        let current = objects.canary_weights(&desired);
-        let (canary_hash, stable_hash) = self.wanted_hashes();
+        let current = desired.as_ref().map(|desired| objects.canary_weights(desired)).unwrap_or_default();
         let relabelling = self.relabelling(&objects, &canary_hash, &stable_hash, &traffic.additional);
-        let is_routed = edits.iter().all(|edit| edit.changed().is_none());
+        let is_routed = edits.iter().all(|edit| edit.changed().is_none()) && changes.is_empty();
         if self.is_too_early(is_routed, &relabelling) {
             self.hold_traffic(canary, Held::Routes);
             return;
@@ -52,7 +57,9 @@ impl<'a> Pass<'a> {
             .filter(|at| self.seen.routes.failed.contains(&objects.virtual_services[*at].name))
             .collect();
         traffic.stages = stages(&current, wanted.weight, &failed);
-        let recorded = self.recorded(&objects, &edits, &desired, (canary_hash, stable_hash), &traffic);
+        let mut routes = desired.as_ref().map(|desired| objects.read_after(&edits, desired).routes).unwrap_or_default();
+        routes.extend(self.read_others(&traffic, &changes));
+        let recorded = recorded(&routes, (canary_hash, stable_hash), &traffic);
         let is_lowered = current.iter().flatten().any(|weight| *weight > wanted.weight);
         let before = self.weights.clone();
         self.record_weights(canary, recorded);
@@ -79,6 +86,30 @@ impl<'a> Pass<'a> {
         first.into_iter().chain(second).for_each(|write| self.act(write));
     }
 
+    fn others<'t>(&'t self, traffic: &'t Traffic) -> Option<Others<'t>> {
+        Others::of(self.rollout, &self.seen.routes.versions, traffic, self.now)
+    }
+
+    /// What the routers besides Istio want written now; says when there will be more.
+    fn changes_of_others(&mut self, traffic: &Traffic) -> Result<Vec<Change>, RouterError> {
+        let all = self.others(traffic).map_or(Ok(Vec::new()), |others| others.changes(&self.seen.routes.routers))?;
+        let now = self.now;
+        let later: Vec<Timestamp> = all.iter().filter_map(|change| routing::not_before(change, now)).collect();
+        later.into_iter().for_each(|moment| self.wake(moment));
+        Ok(all.into_iter().filter(|change| routing::not_before(change, now).is_none()).collect())
+    }
+
+    /// What the routers besides Istio say once this is written.
+    fn read_others(&self, traffic: &Traffic, changes: &[Change]) -> Vec<SeenRoute> {
+        let Some(others) = self.others(traffic) else { return Vec::new() };
+        if changes.is_empty() {
+            return others.read(&self.seen.routes.routers);
+        }
+        let mut after = self.seen.routes.routers.clone();
+        routing::apply(&mut after, changes);
+        others.read(&after)
+    }
+
     /// Whether changes that rely on each other are kept apart.
     fn gives_proxies_time(&self) -> bool {
         !self.is_aborted() && !self.propagation().is_zero()
@@ -91,18 +122,26 @@ impl<'a> Pass<'a> {
             return;
         };
         let mut traffic = self.traffic(canary, &Wanted::plain(weight));
-        let Some(desired) = routing::desired(self.rollout, &traffic) else { return };
-        let objects = Objects::of(self.seen);
-        let current = objects.canary_weights(&desired);
-        let can_edit = |at: &usize| {
-            let found = &objects.virtual_services[*at];
-            let edit = tidegate_traffic::istio::edit_virtual_service(found.object, &found.reference, &desired);
-            matches!(edit, Ok(Edit::Changed(_)))
-        };
-        let members: Vec<usize> = (0..objects.virtual_services.len()).filter(can_edit).collect();
-        if !members.is_empty() {
-            traffic.stages = stages(&current, weight, &[]);
-            traffic.stages.iter_mut().for_each(|stage| stage.members.retain(|at| members.contains(at)));
+        (traffic.canary_hash, traffic.stable_hash) = self.wanted_hashes();
+        let mut members: Vec<usize> = Vec::new();
+        if let Some(desired) = routing::desired(self.rollout, &traffic) {
+            let objects = Objects::of(self.seen);
+            let can_edit = |at: &usize| {
+                let found = &objects.virtual_services[*at];
+                let edit = tidegate_traffic::istio::edit_virtual_service(found.object, &found.reference, &desired);
+                matches!(edit, Ok(Edit::Changed(_)))
+            };
+            members.extend((0..objects.virtual_services.len()).filter(can_edit));
+            let mut all = stages(&objects.canary_weights(&desired), weight, &[]);
+            all.iter_mut().for_each(|stage| stage.members.retain(|at| members.contains(at)));
+            traffic.stages = all;
+        }
+        let others = self.others(&traffic);
+        let can_edit = others.is_some_and(|others| {
+            let edits = |router: &Box<dyn Router + '_>| router.edit(&self.seen.routes.routers, &others.wanted);
+            others.routers.iter().any(|router| edits(router).is_ok_and(|changes| !changes.is_empty()))
+        });
+        if !members.is_empty() || can_edit {
             self.act(Write::Routes(Box::new(traffic)));
         }
         self.hold_traffic(canary, Held::Routes);
@@ -113,15 +152,17 @@ impl<'a> Pass<'a> {
         self.held = Some(why);
         let max = canary.max_traffic_weight_or_default();
         let as_it_is = Traffic { max_weight: max, ..Traffic::default() };
-        let Some(desired) = routing::desired(self.rollout, &as_it_is) else { return };
-        let seen = Objects::of(self.seen).read(&desired);
-        let (Some(read), Some(stable)) = (seen.canary(), seen.stable()) else { return };
-        let Some(weights) = &mut self.weights else { return };
+        let desired = routing::desired(self.rollout, &as_it_is);
+        let mut routes = desired.map(|desired| Objects::of(self.seen).read(&desired).routes).unwrap_or_default();
+        routes.extend(self.read_others(&as_it_is, &[]));
+        let highest = routes.iter().map(|route| route.canary).max();
+        let lowest = routes.iter().map(|route| route.stable).min();
+        let (Some(highest), Some(lowest), Some(weights)) = (highest, lowest, &mut self.weights) else { return };
         if let Some(destination) = &mut weights.canary {
-            destination.weight = Some(number(read.highest));
+            destination.weight = Some(number(highest));
         }
         if let Some(destination) = &mut weights.stable {
-            destination.weight = Some(number(stable.lowest));
+            destination.weight = Some(number(lowest));
         }
     }
 
@@ -214,7 +255,7 @@ impl<'a> Pass<'a> {
     /// write of a route or subset.
     pub(crate) fn drains(&mut self) -> bool {
         let moves = self.plan.actions.iter().any(|action| matches!(action.write, Write::Routes(_) | Write::Subsets(_)));
-        if moves && routing::istio(self.rollout).is_some() {
+        if moves && routing::is_routed(self.rollout) {
             return true;
         }
         let Some(seconds) = routing::drain_seconds(self.rollout) else { return false };
@@ -228,26 +269,6 @@ impl<'a> Pass<'a> {
         self.wait(Waiting::Propagation { until });
         self.wake(until);
         true
-    }
-
-    fn recorded(
-        &self,
-        objects: &Objects<'_>,
-        edits: &[Edit],
-        desired: &Desired<'_>,
-        (canary_hash, stable_hash): (String, String),
-        traffic: &Traffic,
-    ) -> Recorded {
-        let seen = objects.read_after(edits, desired);
-        let extra = traffic.additional.iter().map(|found| found.weight.unwrap_or_default());
-        let rest = traffic.max_weight.saturating_sub(traffic.canary_weight).saturating_sub(extra.sum());
-        Recorded {
-            canary_weight: seen.canary().map_or(traffic.canary_weight, |span| number(span.highest)),
-            stable_weight: seen.stable().map_or(rest, |span| number(span.lowest)),
-            canary_hash,
-            stable_hash,
-            additional: traffic.additional.clone(),
-        }
     }
 
     /// Whether what this look wants is what was wanted before.
@@ -266,6 +287,21 @@ impl<'a> Pass<'a> {
             && additional(stored) == additional(self.weights.as_ref())
             && plain_weights(stored) == plain_weights(self.weights.as_ref())
             && hashes(stored) == hashes(self.weights.as_ref())
+    }
+}
+
+/// What the status says once the routes are like this.
+fn recorded(routes: &[SeenRoute], (canary_hash, stable_hash): (String, String), traffic: &Traffic) -> Recorded {
+    let extra = traffic.additional.iter().map(|found| found.weight.unwrap_or_default());
+    let rest = traffic.max_weight.saturating_sub(traffic.canary_weight).saturating_sub(extra.sum());
+    let highest = routes.iter().map(|route| route.canary).max();
+    let lowest = routes.iter().map(|route| route.stable).min();
+    Recorded {
+        canary_weight: highest.map_or(traffic.canary_weight, number),
+        stable_weight: lowest.map_or(rest, number),
+        canary_hash,
+        stable_hash,
+        additional: traffic.additional.clone(),
     }
 }
 

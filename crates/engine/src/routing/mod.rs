@@ -1,9 +1,10 @@
-//! Istio's side of a Rollout: the objects it names, what is wanted of them, and what is wrong with them.
+//! The routers' side of a Rollout: the objects it names, what is wanted of them, and what is wrong with them.
 //!
 //! What is wanted is a function of the Rollout and of the traffic a plan asks for, so that whoever writes can compute the
 //! edit again from a newer object and gets what the plan meant.
 
 mod objects;
+mod others;
 mod problems;
 
 use std::collections::BTreeSet;
@@ -15,9 +16,12 @@ use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_traffic::istio::{Desired, Hashes, Routing, merged};
 
 pub(crate) use objects::Objects;
+pub(crate) use others::apply;
+pub use others::{Others, not_before};
 pub(crate) use problems::problem;
 
 use crate::plan::{Subsets, Traffic};
+use crate::unsupported;
 
 /// How long proxies may take to see a change; steps that would hurt until then wait.
 pub const PROPAGATION: &str = "rollouts.tidegate.dev/traffic-propagation";
@@ -31,10 +35,18 @@ const MOST_APART: SignedDuration = SignedDuration::from_secs(60);
 
 /// How long pods of this Rollout stay at least after their traffic was taken away; none without routes.
 pub fn drain_seconds(rollout: &Rollout) -> Option<i32> {
-    istio(rollout)?;
+    if !is_routed(rollout) {
+        return None;
+    }
     let asked = propagation(rollout).ok().and_then(|delay| i32::try_from(delay.as_secs()).ok()).unwrap_or(0);
     // The second in which it begins may be nearly over.
     Some(DRAIN_SECONDS.max(asked.saturating_add(1)))
+}
+
+/// Whether some router splits the traffic of a Rollout.
+pub fn is_routed(rollout: &Rollout) -> bool {
+    let routing = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref());
+    routing.is_some_and(|routing| !unsupported::routers(routing).is_empty())
 }
 
 /// The Istio part of a Rollout's spec.

@@ -12,14 +12,17 @@ const RULE: &str = "spec.strategy.canary.trafficRouting.istio.destinationRule.na
 
 /// The first problem, if there is one.
 pub(crate) fn problem(seen: &Observed) -> Option<String> {
-    super::istio(&seen.rollout)?;
+    if !super::is_routed(&seen.rollout) {
+        return None;
+    }
     if let Some(contest) = seen.routes.contested.first() {
         return Some(contest.clone());
     }
     if let Err(problem) = propagation(&seen.rollout) {
         return Some(problem);
     }
-    unusable_rule(seen).or_else(|| unreadable(seen))
+    let others = || super::others::problem(seen).map(|error| error.explained());
+    unusable_rule(seen).or_else(|| unreadable(seen)).or_else(others)
 }
 
 fn unusable_rule(seen: &Observed) -> Option<String> {

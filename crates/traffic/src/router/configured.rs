@@ -13,7 +13,7 @@ use crate::smi::Smi;
 use crate::traefik::Traefik;
 
 /// One way by which requests reach the pods.
-pub trait Router {
+pub trait Router: Send + Sync {
     /// The field of `trafficRouting` that asks for it.
     fn name(&self) -> &'static str;
 

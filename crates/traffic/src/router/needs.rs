@@ -52,6 +52,11 @@ impl Seen {
         self.selected.insert(selection, names);
     }
 
+    /// All objects that were looked for.
+    pub fn objects(&self) -> impl Iterator<Item = (&ObjectRef, Option<&Value>)> {
+        self.objects.iter().map(|(name, object)| (name, object.as_ref()))
+    }
+
     /// Whether a need is met.
     pub fn has(&self, need: &Need) -> bool {
         match need {

@@ -44,7 +44,7 @@ pub struct ObjectRef {
 
 impl ObjectRef {
     /// As the API server says it: `ingresses.networking.k8s.io "shop" not found`.
-    pub(crate) fn not_found(&self) -> String {
+    pub fn not_found(&self) -> String {
         let Resource { group, plural, .. } = &self.resource;
         let dot = if group.is_empty() { "" } else { "." };
         format!("{plural}{dot}{group} \"{}\" not found", self.name)

@@ -1,4 +1,4 @@
-//! A VirtualService or DestinationRule: the whole object, because nothing of it may be lost.
+//! An object of a router, such as a VirtualService: the whole of it, because nothing may be lost.
 
 use std::borrow::Cow;
 
@@ -15,16 +15,16 @@ pub(crate) struct Writer {
     pub at: Option<Timestamp>,
 }
 
-/// An object of Istio.
+/// An object of a router.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IstioObject {
+pub(crate) struct WholeObject {
     metadata: ObjectMeta,
     /// The whole, but for the managed fields: the API server keeps those of an object that is written without.
     pub whole: Value,
     pub writers: Vec<Writer>,
 }
 
-impl IstioObject {
+impl WholeObject {
     pub(crate) fn of(whole: Value) -> Result<Self, serde_json::Error> {
         serde_json::from_value(whole)
     }
@@ -62,7 +62,7 @@ struct Entry {
     time: String,
 }
 
-impl<'de> Deserialize<'de> for IstioObject {
+impl<'de> Deserialize<'de> for WholeObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Read twice: what managers own is most of the text, and a tree of it would only be thrown away.
         let text = Box::<RawValue>::deserialize(deserializer)?;
@@ -78,13 +78,13 @@ impl<'de> Deserialize<'de> for IstioObject {
     }
 }
 
-impl Serialize for IstioObject {
+impl Serialize for WholeObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.whole.serialize(serializer)
     }
 }
 
-impl kube::Resource for IstioObject {
+impl kube::Resource for WholeObject {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_object_is_kept_whole_and_its_writers_are_known() {
-        let object = IstioObject::of(json!({
+        let object = WholeObject::of(json!({
             "apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
             "metadata": {"name": "shop", "namespace": "prod", "future": 1, "managedFields": [
                 {"manager": "rollouts-controller", "time": "2026-01-01T00:00:05Z"},

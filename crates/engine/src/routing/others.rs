@@ -1,0 +1,87 @@
+//! The routers besides Istio: what is wanted of them, and what their objects say.
+
+use jiff::Timestamp;
+use tidegate_api::rollout::Rollout;
+use tidegate_api::wire::Text;
+use tidegate_traffic::istio::SeenRoute;
+use tidegate_traffic::router::{
+    Action, Change, Need, Owner, Router, RouterError, Seen, Versions, Wanted, read_back, routers,
+};
+
+use crate::observed::Observed;
+use crate::plan::Traffic;
+
+/// All of them, in the order in which they are written.
+pub struct Others<'a> {
+    /// The routers.
+    pub routers: Vec<Box<dyn Router + 'a>>,
+    /// What is wanted of each.
+    pub wanted: Wanted<'a>,
+}
+
+impl<'a> Others<'a> {
+    /// Those that a Rollout names, for this traffic; none without any.
+    pub fn of(rollout: &'a Rollout, versions: &'a Versions, traffic: &'a Traffic, now: Timestamp) -> Option<Self> {
+        let canary = rollout.spec.canary()?;
+        let routers = routers(canary, versions);
+        if routers.is_empty() {
+            return None;
+        }
+        let metadata = &rollout.metadata;
+        let owner =
+            Owner { name: metadata.name.text(), namespace: metadata.namespace.text(), uid: metadata.uid.text() };
+        let status = rollout.status.as_ref().and_then(|status| status.canary.as_ref());
+        let mut wanted = Wanted::idle(canary, status, owner, now.as_second())
+            .with_weight(traffic.canary_weight)
+            .with_experiments(&traffic.additional);
+        wanted.former.clone_from(&traffic.former);
+        wanted.routes.clone_from(&traffic.routes);
+        (wanted.canary_hash, wanted.stable_hash) = (&traffic.canary_hash, &traffic.stable_hash);
+        Some(Self { routers, wanted })
+    }
+
+    /// What has to be read that was not yet. What was found may lead to more.
+    pub fn needs(&self, seen: &Seen) -> Vec<Need> {
+        let all = self.routers.iter().filter_map(|router| router.needs(seen, &self.wanted).ok()).flatten();
+        all.filter(|need| !seen.has(need)).collect()
+    }
+
+    /// What is to be written now by each.
+    pub(crate) fn changes(&self, seen: &Seen) -> Result<Vec<Change>, RouterError> {
+        let mut all = Vec::new();
+        for router in &self.routers {
+            all.extend(router.edit(seen, &self.wanted)?);
+        }
+        Ok(all)
+    }
+
+    /// What all of them say.
+    pub(crate) fn read(&self, seen: &Seen) -> Vec<SeenRoute> {
+        self.routers.iter().flat_map(|router| read_back(&**router, seen, &self.wanted).routes).collect()
+    }
+}
+
+/// Whether a change has to wait, and until when.
+pub fn not_before(change: &Change, now: Timestamp) -> Option<Timestamp> {
+    match change.action {
+        Action::Delete { not_before: Some(second), .. } => {
+            Timestamp::from_second(second).ok().filter(|moment| *moment > now)
+        }
+        _ => None,
+    }
+}
+
+/// Puts changes into what was seen.
+pub(crate) fn apply(seen: &mut Seen, changes: &[Change]) {
+    for change in changes {
+        seen.put(change.object.clone(), change.body().cloned());
+    }
+}
+
+/// Why the objects of a router cannot be used.
+pub(crate) fn problem(seen: &Observed) -> Option<RouterError> {
+    // What is wanted does not matter for that.
+    let traffic = Traffic::default();
+    let others = Others::of(&seen.rollout, &seen.routes.versions, &traffic, Timestamp::UNIX_EPOCH)?;
+    others.changes(&seen.routes.routers).err()
+}
