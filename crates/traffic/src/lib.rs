@@ -12,6 +12,7 @@
 //!
 //! This crate must never do I/O, keep state, or change a field it does not own.
 
+pub mod gateway_api;
 mod ingress;
 pub mod istio;
 pub mod nginx;

@@ -7,6 +7,7 @@ use super::error::RouterError;
 use super::needs::{Need, Seen};
 use super::versions::Versions;
 use super::wanted::Wanted;
+use crate::gateway_api::{GatewayApi, PLUGIN};
 use crate::istio::SeenRoute;
 use crate::nginx::Nginx;
 use crate::smi::Smi;
@@ -16,6 +17,11 @@ use crate::traefik::Traefik;
 pub trait Router: Send + Sync {
     /// The field of `trafficRouting` that asks for it.
     fn name(&self) -> &'static str;
+
+    /// What it says of its own about whether the weights are in force; none when it cannot tell.
+    fn verified(&self) -> Option<bool> {
+        None
+    }
 
     /// The objects it has to see. What was found may lead to others: ask until nothing new comes.
     fn needs(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Need>, RouterError>;
@@ -40,6 +46,9 @@ pub fn routers<'a>(canary: &'a CanaryStrategy, versions: &'a Versions) -> Vec<Bo
     }
     if let Some(spec) = &routing.traefik {
         all.push(Box::new(Traefik { spec, versions }));
+    }
+    if let Some(config) = routing.plugins.as_ref().and_then(|plugins| plugins.to_object().remove(PLUGIN)) {
+        all.push(Box::new(GatewayApi::of(&config)));
     }
     all
 }

@@ -1,6 +1,7 @@
 //! The routers besides Istio, section by section of their contract.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod gateway_api;
 mod generated;
 mod nginx;
 mod setup;
