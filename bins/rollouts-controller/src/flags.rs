@@ -158,7 +158,7 @@ pub(crate) struct LaterFlags {
     /// Services worked on at once; they are cheap, one worker does them all
     #[arg(long, default_value_t = 10)]
     service_threads: usize,
-    /// Ingresses worked on at once; Ingresses are not driven yet
+    /// Ingresses worked on at once; they are written with the Rollout they belong to
     #[arg(long, default_value_t = 10)]
     ingress_threads: usize,
     /// Pods edited at once; the pods of a Rollout are edited one after the other
@@ -167,39 +167,39 @@ pub(crate) struct LaterFlags {
     /// How often an edit of a pod is repeated; the whole look is repeated, without a limit
     #[arg(long, default_value_t = 3)]
     ephemeral_metadata_update_pod_retries: usize,
-    /// API version of TargetGroupBindings; AWS is not driven yet
+    /// API version of TargetGroupBindings; target groups are not verified yet
     #[arg(long, default_value = "elbv2.k8s.aws/v1beta1")]
-    aws_target_group_binding_api_version: String,
-    /// Tag that names the resource of a target group; AWS is not driven yet
+    pub aws_target_group_binding_api_version: String,
+    /// Tag that names the resource of a target group; target groups are not verified yet
     #[arg(long, default_value = "ingress.k8s.aws/resource")]
-    alb_tag_key_resource_id: String,
-    /// API version of Mappings; Ambassador is not driven yet
+    pub alb_tag_key_resource_id: String,
+    /// API version of Mappings of Ambassador
     #[arg(long, default_value = "getambassador.io/v2")]
-    ambassador_api_version: String,
-    /// Version of TrafficSplits; SMI is not driven yet
+    pub ambassador_api_version: String,
+    /// Version of TrafficSplits of SMI
     #[arg(long, default_value = "v1alpha1")]
-    traffic_split_api_version: String,
-    /// API group of TraefikServices; Traefik is not driven yet
+    pub traffic_split_api_version: String,
+    /// API group of TraefikServices
     #[arg(long, default_value = "traefik.io")]
-    traefik_api_group: String,
-    /// API version of TraefikServices; Traefik is not driven yet
+    pub traefik_api_group: String,
+    /// API version of TraefikServices
     #[arg(long, default_value = "traefik.io/v1alpha1")]
-    traefik_api_version: String,
-    /// API version of Ingresses; Ingresses are not driven yet
+    pub traefik_api_version: String,
+    /// API version of Ingresses; networking.k8s.io/v1 is the only one there is today
     #[arg(long, default_value = "", hide_default_value = true)]
     ingress_api_version: String,
-    /// Version of the App Mesh kinds; App Mesh is not driven yet
+    /// Version of the App Mesh kinds
     #[arg(long, default_value = "v1beta2")]
-    appmesh_crd_version: String,
-    /// Ingress class of the AWS load balancer, may be repeated; Ingresses are not driven yet
+    pub appmesh_crd_version: String,
+    /// Ingress class of the AWS load balancer, may be repeated; Ingresses are followed by name, whatever their class
     #[arg(long, default_value = "alb")]
     alb_ingress_classes: Vec<String>,
-    /// Ingress class of NGINX, may be repeated; Ingresses are not driven yet
+    /// Ingress class of NGINX, may be repeated; Ingresses are followed by name, whatever their class
     #[arg(long, default_value = "nginx")]
     nginx_ingress_classes: Vec<String>,
-    /// Verify target groups; AWS is not driven yet
+    /// Verify target groups; they are not verified yet, so with this flag Rollouts behind an AWS load balancer are held
     #[arg(long, alias = "alb-verify-weight", default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    aws_verify_target_group: bool,
+    pub aws_verify_target_group: bool,
     /// Address of a profiling server; there is none, /debug/queues on the metrics port shows what is being done
     #[arg(long, default_value = "", hide_default_value = true)]
     enable_pprof_address: String,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kube::Config;
 use tidegate_clock::Clock;
-use tidegate_controller::{Controller, Options};
+use tidegate_controller::{Controller, Options, Versions};
 use tidegate_runtime::admin::{Admin, Pages};
 use tidegate_runtime::certificates::CertificateError;
 use tidegate_runtime::client::{Manners, Rate};
@@ -187,7 +187,21 @@ fn options(flags: &Flags, config: &Config) -> Options {
         istio_api_version: Some(flags.istio_api_version.clone()).filter(|version| version != "v1alpha3"),
         experiments: flags.runs("experiment").then_some(flags.experiment_threads),
         without_rollouts: !flags.controllers.is_empty(),
+        versions: versions(flags),
         ..Options::default()
+    }
+}
+
+/// In which versions the objects of traffic routers are read and written.
+fn versions(flags: &Flags) -> Versions {
+    Versions {
+        traefik_group: flags.traefik_api_group.clone(),
+        traefik: flags.traefik_api_version.clone(),
+        traffic_split: flags.traffic_split_api_version.clone(),
+        ambassador: flags.ambassador_api_version.clone(),
+        app_mesh: flags.appmesh_crd_version.clone(),
+        target_group_binding: flags.aws_target_group_binding_api_version.clone(),
+        alb_resource_tag: flags.alb_tag_key_resource_id.clone(),
     }
 }
 

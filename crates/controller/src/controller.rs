@@ -84,7 +84,7 @@ impl Default for Options {
             resync: Duration::from_secs(900),
             istio_api_version: None,
             connect: istio::plainly(),
-            drives: BTreeSet::from([Router::Istio, Router::Nginx, Router::Smi, Router::Traefik]),
+            drives: BTreeSet::from(Router::DRIVEN),
             versions: Versions::default(),
             lacks_analysis: true,
             analysis: None,

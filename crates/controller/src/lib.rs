@@ -53,4 +53,5 @@ pub use istio::Connect;
 pub use notifications::Notifications;
 #[cfg(feature = "mutations")]
 pub use tidegate_engine::mutation;
+pub use tidegate_traffic::router::Versions;
 pub use witness::{SeenObject, Witness};

@@ -116,3 +116,8 @@ pub enum Router {
     /// Anything else.
     Plugin,
 }
+
+impl Router {
+    /// Those that can be driven.
+    pub const DRIVEN: [Self; 5] = [Self::Istio, Self::Nginx, Self::Smi, Self::Traefik, Self::GatewayApi];
+}

@@ -14,6 +14,7 @@ mod observed;
 mod ownership;
 mod refused;
 mod restart;
+mod routers;
 mod takeover;
 mod unsupported;
 mod workloads;

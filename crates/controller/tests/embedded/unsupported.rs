@@ -90,9 +90,7 @@ macro_rules! router {
     };
 }
 
-router!(nginx_is_not_run, nginx_in_the_middle, {"nginx": {"stableIngress": "shop"}}, "nginx");
 router!(alb_is_not_run, alb_in_the_middle, {"alb": {"ingress": "shop", "servicePort": 80}}, "alb");
-router!(smi_is_not_run, smi_in_the_middle, {"smi": {}}, "smi");
 router!(ambassador_is_not_run, ambassador_in_the_middle, {"ambassador": {"mappings": ["shop"]}}, "ambassador");
 router!(
     app_mesh_is_not_run,
@@ -101,13 +99,12 @@ router!(
         "canaryVirtualNodeRef": {"name": "c"}, "stableVirtualNodeRef": {"name": "s"}}}},
     "appMesh"
 );
-router!(traefik_is_not_run, traefik_in_the_middle, {"traefik": {"weightedTraefikServiceName": "shop"}}, "traefik");
 router!(apisix_is_not_run, apisix_in_the_middle, {"apisix": {"route": {"name": "shop", "rules": ["main"]}}}, "apisix");
 router!(
     a_router_plugin_is_not_run,
     a_router_plugin_in_the_middle,
-    {"plugins": {"argoproj-labs/gatewayAPI": {"httpRoute": "shop"}}},
-    "plugins[\"argoproj-labs/gatewayAPI\"]"
+    {"plugins": {"acme/router": {"route": "shop"}}},
+    "plugins[\"acme/router\"]"
 );
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +151,7 @@ async fn a_router_of_the_future_in_the_middle() {
 #[tokio::test(start_paused = true)]
 async fn a_rollout_whose_router_is_taken_out_again_goes_on() {
     let world = world().await;
-    world.create(rollout("shop", with(&json!({"smi": {}})))).await;
+    world.create(rollout("shop", with(&json!({"plugins": {"acme/router": {}}})))).await;
     world.pass(30).await;
     assert_eq!(world.shown("shop").await.0, "Degraded");
     world.patch("Rollout", "shop", json!({"spec": {"strategy": {"canary": {"trafficRouting": null}}}})).await;

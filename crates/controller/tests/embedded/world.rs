@@ -86,6 +86,10 @@ pub(crate) fn resource(kind: &str) -> ApiResource {
         "PodDisruptionBudget" => ("policy", "v1"),
         "VirtualService" | "DestinationRule" => ("networking.istio.io", "v1"),
         "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1"),
+        "Ingress" => ("networking.k8s.io", "v1"),
+        "TraefikService" => ("traefik.io", "v1alpha1"),
+        "TrafficSplit" => ("split.smi-spec.io", "v1alpha1"),
+        "HTTPRoute" => ("gateway.networking.k8s.io", "v1"),
         _ => ("", "v1"),
     };
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))

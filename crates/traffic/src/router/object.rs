@@ -43,10 +43,11 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// As the API server says it: `ingresses.networking.k8s.io "shop" not found`.
+    /// As the original says it: `traefikservices.traefik.io "shop" not found`, and `ingress.networking.k8s.io "shop" not found`.
     pub fn not_found(&self) -> String {
         let Resource { group, plural, .. } = &self.resource;
         let dot = if group.is_empty() { "" } else { "." };
+        let plural = if plural == "ingresses" { "ingress" } else { plural };
         format!("{plural}{dot}{group} \"{}\" not found", self.name)
     }
 }

@@ -139,7 +139,7 @@ fn several_ingresses_each_get_their_own_and_errors_name_the_right_one() {
     let missing = setup.edit(&World::of([right("one")])).unwrap_err();
     assert_eq!(
         missing.explained(),
-        "ingresses.networking.k8s.io \"two\" not found (Ingress prod/two: create it, or correct \
+        "ingress.networking.k8s.io \"two\" not found (Ingress prod/two: create it, or correct \
          spec.strategy.canary.trafficRouting.nginx.stableIngresses)"
     );
 }

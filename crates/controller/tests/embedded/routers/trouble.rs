@@ -1,0 +1,80 @@
+//! Objects and kinds that are not there.
+
+use serde_json::json;
+
+use super::{cluster, gateway_api, kinds, nginx, paused, strategy, traefik};
+use crate::world::{World, image, rollout, service};
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_object_is_named_and_its_arrival_is_enough() {
+    let table = [
+        (traefik(), "traefikservices.traefik.io \"shop\" not found"),
+        (nginx(), "ingress.networking.k8s.io \"shop\" not found"),
+        (gateway_api(), "httproutes.gateway.networking.k8s.io \"shop\" not found"),
+    ];
+    for (way, text) in table {
+        let world = cluster().await;
+        world.create(rollout("shop", strategy(&way))).await;
+        world.pass(30).await;
+        let (phase, message) = world.shown("shop").await;
+        assert_eq!(phase, "Degraded", "{}", way.name);
+        assert!(message.contains(text), "{}: {message}", way.name);
+        for object in &way.objects {
+            world.create(object.clone()).await;
+        }
+        world.pass(20).await;
+        assert_eq!(world.shown("shop").await.0, "Healthy", "{}", way.name);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled() {
+    for way in [traefik(), gateway_api()] {
+        let world = paused(&way).await;
+        let (kind, name, _) = way.place;
+        world.delete(kind, name).await;
+        world.pass(5).await;
+        assert_eq!(world.shown("shop").await.0, "Degraded", "{}", way.name);
+        world.patch("Rollout", "shop", json!({"spec": {"replicas": 6}})).await;
+        world.promote("shop").await;
+        world.pass(30).await;
+        assert_eq!(world.status("shop").await["currentStepIndex"], 1, "{}: no step is passed", way.name);
+        assert_eq!(world.sizes("shop").await.iter().max(), Some(&6), "{}", way.name);
+        for object in &way.objects {
+            world.create(object.clone()).await;
+        }
+        world.pass(30).await;
+        assert_ne!(world.shown("shop").await.0, "Degraded", "{}", way.name);
+        assert!(world.weight(&way).await >= Some(25), "{}", way.name);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
+    let way = traefik();
+    let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
+    world.start();
+    world.create(service("stable")).await;
+    world.create(service("canary")).await;
+    world.create(rollout("shop", strategy(&way))).await;
+    world.pass(30).await;
+    assert_eq!(world.shown("shop").await.0, "Degraded");
+    for crd in kinds::crds() {
+        world.create(crd).await;
+    }
+    world.pass(2).await;
+    for object in &way.objects {
+        world.create(object.clone()).await;
+    }
+    world.pass(8).await;
+    assert_ne!(world.shown("shop").await.0, "Degraded");
+    world.pass(20).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    // And one that goes in mid-canary holds it.
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(30).await;
+    assert_eq!(world.weight(&way).await, Some(25));
+    world.delete("CustomResourceDefinition", "traefikservices.traefik.io").await;
+    world.pass(12).await;
+    assert_eq!(world.shown("shop").await.0, "Degraded");
+}
