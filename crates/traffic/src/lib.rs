@@ -12,6 +12,10 @@
 //!
 //! This crate must never do I/O, keep state, or change a field it does not own.
 
+pub mod alb;
+pub mod ambassador;
+pub mod apisix;
+pub mod app_mesh;
 pub mod gateway_api;
 mod ingress;
 pub mod istio;

@@ -7,6 +7,10 @@ use super::error::RouterError;
 use super::needs::{Need, Seen};
 use super::versions::Versions;
 use super::wanted::Wanted;
+use crate::alb::Alb;
+use crate::ambassador::Ambassador;
+use crate::apisix::Apisix;
+use crate::app_mesh::AppMesh;
 use crate::gateway_api::{GatewayApi, PLUGIN};
 use crate::istio::SeenRoute;
 use crate::nginx::Nginx;
@@ -36,19 +40,21 @@ pub trait Router: Send + Sync {
 /// The routers that a canary strategy asks for, in the order in which they are run. Istio and plugins without a
 /// counterpart here are not among them.
 pub fn routers<'a>(canary: &'a CanaryStrategy, versions: &'a Versions) -> Vec<Box<dyn Router + 'a>> {
-    let mut all: Vec<Box<dyn Router + 'a>> = Vec::new();
-    let Some(routing) = &canary.traffic_routing else { return all };
-    if let Some(spec) = &routing.nginx {
-        all.push(Box::new(Nginx { spec, versions }));
-    }
-    if let Some(spec) = &routing.smi {
-        all.push(Box::new(Smi { spec, versions }));
-    }
-    if let Some(spec) = &routing.traefik {
-        all.push(Box::new(Traefik { spec, versions }));
-    }
-    if let Some(config) = routing.plugins.as_ref().and_then(|plugins| plugins.to_object().remove(PLUGIN)) {
-        all.push(Box::new(GatewayApi::of(&config)));
-    }
-    all
+    let Some(routing) = &canary.traffic_routing else { return Vec::new() };
+    let plugin = routing.plugins.as_ref().and_then(|plugins| plugins.to_object().remove(PLUGIN));
+    let all: [Option<Box<dyn Router + 'a>>; 8] = [
+        routing.nginx.as_ref().map(|spec| boxed(Nginx { spec, versions })),
+        Alb::of(canary, versions).map(boxed),
+        routing.smi.as_ref().map(|spec| boxed(Smi { spec, versions })),
+        routing.ambassador.as_ref().map(|spec| boxed(Ambassador { spec, versions })),
+        routing.app_mesh.as_ref().map(|spec| boxed(AppMesh { spec, versions })),
+        routing.traefik.as_ref().map(|spec| boxed(Traefik { spec, versions })),
+        routing.apisix.as_ref().map(|spec| boxed(Apisix { spec, versions })),
+        plugin.map(|config| boxed(GatewayApi::of(&config))),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn boxed<'a>(router: impl Router + 'a) -> Box<dyn Router + 'a> {
+    Box::new(router)
 }

@@ -94,6 +94,16 @@ pub enum RouterError {
         /// Kind, namespace and name.
         object: String,
     },
+    /// A managed route is called like something else.
+    #[error("{object}: the name '{name}' of a managed route is taken by {rival}; rename one of them")]
+    NameTaken {
+        /// Kind, namespace and name.
+        object: String,
+        /// The name of both.
+        name: String,
+        /// Who has it.
+        rival: String,
+    },
     /// The configuration of a plugin cannot be read.
     #[error("spec.strategy.canary.trafficRouting.plugins[\"{plugin}\"].{field} is not {wanted}; correct it")]
     Config {

@@ -351,8 +351,7 @@ fn strip(object: &Value) -> Value {
     }
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
     metadata.into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null() && *value != json!({})));
-    let rules = object.pointer_mut("/spec/rules").and_then(Value::as_array_mut);
-    for rules in rules {
+    if let Some(rules) = object.pointer_mut("/spec/rules").and_then(Value::as_array_mut) {
         rules.retain(|rule| !rule.to_string().contains("x-user"));
         for rule in rules {
             let Some(refs) = rule.get_mut("backendRefs").and_then(Value::as_array_mut) else { continue };

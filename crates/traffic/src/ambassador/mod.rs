@@ -1,0 +1,6 @@
+//! Ambassador: a second Mapping with the canary's weight beside each of the user's.
+
+mod canary_mapping;
+mod router;
+
+pub use router::Ambassador;

@@ -1,0 +1,41 @@
+//! VirtualNodes: which pods they stand for.
+
+use serde_json::{Value, json};
+use tidegate_api::names::labels::POD_TEMPLATE_HASH;
+
+use crate::router::fields::{fields_mut, text};
+use crate::router::{Change, ObjectRef, RouterError, Wanted, Written};
+
+const SELECTOR: [&str; 3] = ["spec", "podSelector", "matchLabels"];
+
+/// The hashes of stable and canary. Two nodes with equal selectors are refused, so that one that stands for no pods
+/// gets a hash that none have.
+pub(super) fn hashes<'a>(wanted: &Wanted<'a>) -> (&'a str, &'a str) {
+    let stable = if wanted.stable_hash.is_empty() { "stable-hash" } else { wanted.stable_hash };
+    let is_apart = !wanted.canary_hash.is_empty() && wanted.canary_hash != wanted.stable_hash;
+    (stable, if is_apart { wanted.canary_hash } else { "canary-hash" })
+}
+
+/// The hash a node has.
+pub(super) fn hash(node: &Value) -> &str {
+    let [spec, selector, labels] = SELECTOR;
+    text(node, &[spec, selector, labels, POD_TEMPLATE_HASH])
+}
+
+/// The node with another hash.
+pub(super) fn relabel(name: &ObjectRef, node: &Value, wanted: &str) -> Result<Option<Change>, RouterError> {
+    let before = hash(node);
+    if before == wanted {
+        return Ok(None);
+    }
+    let mut body = node.clone();
+    let Some(labels) = fields_mut(&mut body, &SELECTOR) else {
+        let (object, field) = (name.to_string(), SELECTOR.join("."));
+        return Err(RouterError::Shape { object, field, wanted: "an object" });
+    };
+    labels.insert(POD_TEMPLATE_HASH.to_owned(), json!(wanted));
+    let before = (!before.is_empty()).then(|| before.to_owned());
+    let field = format!("{}.{POD_TEMPLATE_HASH}", SELECTOR.join("."));
+    let written = vec![Written::Field { field, before, after: Some(wanted.to_owned()) }];
+    Ok(Change::update(name, body, written))
+}
