@@ -136,6 +136,7 @@ async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), L
             seen.found.mappings.insert(name.name.clone(), looked());
         }
     }
+    seen.routes.verified = others.routers.iter().find_map(|router| router.verified());
     drop(others);
     (seen.routes.routers, seen.routes.routed_at) = (found, written);
     Ok(())

@@ -119,5 +119,15 @@ pub enum Router {
 
 impl Router {
     /// Those that can be driven.
-    pub const DRIVEN: [Self; 5] = [Self::Istio, Self::Nginx, Self::Smi, Self::Traefik, Self::GatewayApi];
+    pub const DRIVEN: [Self; 9] = [
+        Self::Istio,
+        Self::Nginx,
+        Self::Alb,
+        Self::Smi,
+        Self::Ambassador,
+        Self::AppMesh,
+        Self::Traefik,
+        Self::Apisix,
+        Self::GatewayApi,
+    ];
 }

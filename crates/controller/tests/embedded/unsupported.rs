@@ -90,16 +90,6 @@ macro_rules! router {
     };
 }
 
-router!(alb_is_not_run, alb_in_the_middle, {"alb": {"ingress": "shop", "servicePort": 80}}, "alb");
-router!(ambassador_is_not_run, ambassador_in_the_middle, {"ambassador": {"mappings": ["shop"]}}, "ambassador");
-router!(
-    app_mesh_is_not_run,
-    app_mesh_in_the_middle,
-    {"appMesh": {"virtualService": {"name": "shop"}, "virtualNodeGroup": {
-        "canaryVirtualNodeRef": {"name": "c"}, "stableVirtualNodeRef": {"name": "s"}}}},
-    "appMesh"
-);
-router!(apisix_is_not_run, apisix_in_the_middle, {"apisix": {"route": {"name": "shop", "rules": ["main"]}}}, "apisix");
 router!(
     a_router_plugin_is_not_run,
     a_router_plugin_in_the_middle,

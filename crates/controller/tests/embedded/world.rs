@@ -90,6 +90,9 @@ pub(crate) fn resource(kind: &str) -> ApiResource {
         "TraefikService" => ("traefik.io", "v1alpha1"),
         "TrafficSplit" => ("split.smi-spec.io", "v1alpha1"),
         "HTTPRoute" => ("gateway.networking.k8s.io", "v1"),
+        "Mapping" => ("getambassador.io", "v2"),
+        "ApisixRoute" => ("apisix.apache.org", "v2"),
+        "VirtualRouter" | "VirtualNode" => ("appmesh.k8s.aws", "v1beta2"),
         _ => ("", "v1"),
     };
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
@@ -215,7 +218,10 @@ impl World {
     }
 
     pub(crate) async fn create(&self, object: Value) -> Value {
-        let api = self.api(object["kind"].as_str().unwrap());
+        let text = |name: &str| object[name].as_str().unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), "default", &resource);
         let made = api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
         serde_json::to_value(made).unwrap()
     }

@@ -3,10 +3,15 @@
 use serde_json::{Value, json};
 
 /// Group, version, kind and name in URLs.
-pub(crate) const ALL: [(&str, &str, &str, &str); 3] = [
+pub(crate) const ALL: [(&str, &str, &str, &str); 8] = [
     ("traefik.io", "v1alpha1", "TraefikService", "traefikservices"),
     ("split.smi-spec.io", "v1alpha1", "TrafficSplit", "trafficsplits"),
     ("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes"),
+    ("getambassador.io", "v2", "Mapping", "mappings"),
+    ("apisix.apache.org", "v2", "ApisixRoute", "apisixroutes"),
+    ("appmesh.k8s.aws", "v1beta2", "VirtualService", "virtualservices"),
+    ("appmesh.k8s.aws", "v1beta2", "VirtualRouter", "virtualrouters"),
+    ("appmesh.k8s.aws", "v1beta2", "VirtualNode", "virtualnodes"),
 ];
 
 /// Their CRDs.

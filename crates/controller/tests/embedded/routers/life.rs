@@ -1,6 +1,6 @@
 //! A whole update, an abort, and outside changes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{all, paused, running};
 
@@ -42,23 +42,34 @@ async fn an_abort_moves_all_weight_to_stable_first() {
     }
 }
 
+/// Sets all weights to a half, wherever they are.
+fn meddle(object: &mut Value) {
+    match object {
+        Value::Array(list) => list.iter_mut().for_each(meddle),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let alb = |text: &str| {
+                    text.replace("\"Weight\":25", "\"Weight\":50").replace("\"Weight\":75", "\"Weight\":50")
+                };
+                match (name.as_str(), &*value) {
+                    ("weight" | "nginx.ingress.kubernetes.io/canary-weight", Value::String(_)) => *value = json!("50"),
+                    ("weight", Value::Number(_)) => *value = json!(50),
+                    ("alb.ingress.kubernetes.io/actions.stable", Value::String(text)) => *value = json!(alb(text)),
+                    _ => meddle(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_somebody_changes_is_set_back_and_the_object_says_who_it_was() {
     for way in all() {
         let world = paused(&way).await;
         let (kind, name, _) = way.place;
         let mut object = world.get(kind, name).await;
-        let annotation = "nginx.ingress.kubernetes.io/canary-weight";
-        for path in ["/spec/weighted/services", "/spec/backends", "/spec/rules/0/backendRefs"] {
-            let Some(list) = object.pointer_mut(path).and_then(serde_json::Value::as_array_mut) else { continue };
-            for entry in list {
-                let weight = if entry["weight"].is_string() { json!("50") } else { json!(50) };
-                entry["weight"] = weight;
-            }
-        }
-        if kind == "Ingress" {
-            object["metadata"]["annotations"][annotation] = json!("50");
-        }
+        meddle(&mut object);
         let params = kube::api::PostParams { field_manager: Some("argocd".to_owned()), ..Default::default() };
         world.api(kind).replace(name, &params, &serde_json::from_value(object).unwrap()).await.unwrap();
         world.pass(2).await;

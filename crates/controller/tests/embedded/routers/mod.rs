@@ -74,8 +74,78 @@ fn gateway_api() -> Way {
     }
 }
 
+fn alb() -> Way {
+    let backend = json!({"service": {"name": "stable", "port": {"name": "use-annotation"}}});
+    let paths = json!([{"path": "/*", "pathType": "ImplementationSpecific", "backend": backend}]);
+    Way {
+        name: "alb",
+        routing: json!({"alb": {"ingress": "shop", "servicePort": 80}}),
+        objects: vec![json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"},
+            "spec": {"ingressClassName": "alb", "rules": [{"http": {"paths": paths}}]}})],
+        place: ("Ingress", "shop", |object| {
+            let action = object["metadata"]["annotations"]["alb.ingress.kubernetes.io/actions.stable"].as_str()?;
+            let action: Value = serde_json::from_str(action).ok()?;
+            let group = action["ForwardConfig"]["TargetGroups"].as_array()?.first()?.clone();
+            (group["ServiceName"] == "canary").then(|| group["Weight"].as_i64())?
+        }),
+    }
+}
+
+fn ambassador() -> Way {
+    Way {
+        name: "ambassador",
+        routing: json!({"ambassador": {"mappings": ["shop"]}}),
+        objects: vec![json!({"apiVersion": "getambassador.io/v2", "kind": "Mapping", "metadata": {"name": "shop"},
+            "spec": {"prefix": "/", "service": "stable:80"}})],
+        place: ("Mapping", "shop-canary", |object| object["spec"]["weight"].as_i64()),
+    }
+}
+
+fn apisix() -> Way {
+    let backends = json!([{"serviceName": "stable", "servicePort": 80}, {"serviceName": "canary", "servicePort": 80}]);
+    Way {
+        name: "apisix",
+        routing: json!({"apisix": {"route": {"name": "shop", "rules": ["web"]}}}),
+        objects: vec![
+            json!({"apiVersion": "apisix.apache.org/v2", "kind": "ApisixRoute", "metadata": {"name": "shop"},
+            "spec": {"http": [{"name": "web", "match": {"paths": ["/*"]}, "backends": backends}]}}),
+        ],
+        place: ("ApisixRoute", "shop", |object| {
+            let backends = object["spec"]["http"][0]["backends"].as_array()?;
+            backends.iter().find(|backend| backend["serviceName"] == "canary")?["weight"].as_i64()
+        }),
+    }
+}
+
+fn app_mesh() -> Way {
+    let of = |kind: &str, name: &str, spec: Value| json!({"apiVersion": "appmesh.k8s.aws/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec});
+    let node = |name: &str| of("VirtualNode", name, json!({"podSelector": {"matchLabels": {"app": "shop"}}}));
+    let targets = json!([{"virtualNodeRef": {"name": "stable-node"}, "weight": 100}, {"virtualNodeRef": {"name": "canary-node"}, "weight": 0}]);
+    let routes =
+        json!([{"name": "web", "httpRoute": {"match": {"prefix": "/"}, "action": {"weightedTargets": targets}}}]);
+    Way {
+        name: "appMesh",
+        routing: json!({"appMesh": {"virtualService": {"name": "shop"}, "virtualNodeGroup": {
+            "canaryVirtualNodeRef": {"name": "canary-node"}, "stableVirtualNodeRef": {"name": "stable-node"}}}}),
+        objects: vec![
+            of(
+                "VirtualService",
+                "shop",
+                json!({"provider": {"virtualRouter": {"virtualRouterRef": {"name": "shop"}}}}),
+            ),
+            of("VirtualRouter", "shop", json!({"routes": routes})),
+            node("stable-node"),
+            node("canary-node"),
+        ],
+        place: ("VirtualRouter", "shop", |object| {
+            let targets = object["spec"]["routes"][0]["httpRoute"]["action"]["weightedTargets"].as_array()?;
+            targets.iter().find(|target| target["virtualNodeRef"]["name"] == "canary-node")?["weight"].as_i64()
+        }),
+    }
+}
+
 fn all() -> Vec<Way> {
-    vec![traefik(), smi(), nginx(), gateway_api()]
+    vec![traefik(), smi(), nginx(), gateway_api(), alb(), ambassador(), apisix(), app_mesh()]
 }
 
 fn strategy(way: &Way) -> Value {
@@ -120,7 +190,8 @@ impl World {
     /// The canary's weight, as the router reads it.
     async fn weight(&self, way: &Way) -> Option<i64> {
         let (kind, name, read) = way.place;
-        read(&self.get(kind, name).await)
+        let found = self.api(kind).get_opt(name).await.unwrap()?;
+        read(&serde_json::to_value(found).unwrap())
     }
 
     /// Canary and stable, as the status says it.

@@ -1,15 +1,19 @@
 //! Objects and kinds that are not there.
 
+use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
 
-use super::{cluster, gateway_api, kinds, nginx, paused, strategy, traefik};
-use crate::world::{World, image, rollout, service};
+use super::{alb, ambassador, apisix, cluster, gateway_api, kinds, nginx, paused, strategy, traefik};
+use crate::world::{World, image, resource, rollout, service};
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_object_is_named_and_its_arrival_is_enough() {
     let table = [
         (traefik(), "traefikservices.traefik.io \"shop\" not found"),
         (nginx(), "ingress.networking.k8s.io \"shop\" not found"),
+        (alb(), "ingress.networking.k8s.io \"shop\" not found"),
+        (ambassador(), "mappings.getambassador.io \"shop\" not found"),
+        (apisix(), "apisixroutes.apisix.apache.org \"shop\" not found"),
         (gateway_api(), "httproutes.gateway.networking.k8s.io \"shop\" not found"),
     ];
     for (way, text) in table {
@@ -59,8 +63,9 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
     world.create(rollout("shop", strategy(&way))).await;
     world.pass(30).await;
     assert_eq!(world.shown("shop").await.0, "Degraded");
+    let crds: Api<DynamicObject> = Api::all_with(world.client.clone(), &resource("CustomResourceDefinition"));
     for crd in kinds::crds() {
-        world.create(crd).await;
+        crds.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
     }
     world.pass(2).await;
     for object in &way.objects {
@@ -74,7 +79,7 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
     world.patch("Rollout", "shop", image("shop:2")).await;
     world.pass(30).await;
     assert_eq!(world.weight(&way).await, Some(25));
-    world.delete("CustomResourceDefinition", "traefikservices.traefik.io").await;
+    crds.delete("traefikservices.traefik.io", &DeleteParams::default()).await.unwrap();
     world.pass(12).await;
     assert_eq!(world.shown("shop").await.0, "Degraded");
 }
