@@ -59,8 +59,8 @@ async fn crds_apply_server_side_on_an_empty_cluster_and_a_namespaced_install_sta
     testbed.stop().await;
 }
 
-/// The contract's table: groups, resources, verbs.
-const RULES: [(&str, &str, &str); 22] = [
+/// The contract's table: groups, resources, verbs; and at its end what is ours.
+const RULES: [(&str, &str, &str); 26] = [
     ("argoproj.io", "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
     (
         "argoproj.io",
@@ -87,6 +87,10 @@ const RULES: [(&str, &str, &str); 22] = [
     ("appmesh.k8s.aws", "virtualnodes virtualrouters", "watch get list update patch"),
     ("traefik.containo.us traefik.io", "traefikservices", "watch get update"),
     ("apisix.apache.org", "apisixroutes", "watch get update"),
+    ("split.smi-spec.io", "trafficsplits", "list"),
+    ("traefik.containo.us traefik.io", "traefikservices", "list"),
+    ("apisix.apache.org", "apisixroutes", "list create delete"),
+    ("gateway.networking.k8s.io", "httproutes grpcroutes tcproutes tlsroutes", "get list watch update patch"),
 ];
 
 /// Resources the table does not name and that would be worth having to an intruder.

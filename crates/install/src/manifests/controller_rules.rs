@@ -32,7 +32,14 @@ pub(super) const ALWAYS: &[Rule] = &[
 /// Routers of the contract.
 pub(super) const ROUTERS: &[Router] = &[
     ("istio", &[Rule(&["networking.istio.io"], "virtualservices destinationrules", "watch get update patch list")]),
-    ("smi", &[Rule(&["split.smi-spec.io"], "trafficsplits", "create watch get update patch")]),
+    (
+        "smi",
+        &[
+            Rule(&["split.smi-spec.io"], "trafficsplits", "create watch get update patch"),
+            // Ours: without it, what others change is only noticed when the Rollout changes too.
+            Rule(&["split.smi-spec.io"], "trafficsplits", "list"),
+        ],
+    ),
     (
         "ambassador",
         &[Rule(
@@ -55,15 +62,21 @@ pub(super) const ROUTERS: &[Router] = &[
             Rule(&["appmesh.k8s.aws"], "virtualnodes virtualrouters", "watch get list update patch"),
         ],
     ),
-    ("traefik", &[Rule(&["traefik.containo.us", "traefik.io"], "traefikservices", "watch get update")]),
-    ("apisix", &[Rule(&["apisix.apache.org"], "apisixroutes", "watch get update")]),
-];
-
-/// Routers that only plugins drive. A plugin acts with the controller's account, so the chart can give it rights;
-/// `install.yaml` does not.
-pub(super) const PLUGIN_ROUTERS: &[Router] = &[
-    ("contour", &[Rule(&["projectcontour.io"], "httpproxies", "get list watch update patch")]),
-    ("glooPlatform", &[Rule(&["networking.gloo.solo.io"], "routetables", "get list watch update patch")]),
+    (
+        "traefik",
+        &[
+            Rule(&["traefik.containo.us", "traefik.io"], "traefikservices", "watch get update"),
+            Rule(&["traefik.containo.us", "traefik.io"], "traefikservices", "list"),
+        ],
+    ),
+    (
+        "apisix",
+        &[
+            Rule(&["apisix.apache.org"], "apisixroutes", "watch get update"),
+            // Ours: header routes are objects of their own.
+            Rule(&["apisix.apache.org"], "apisixroutes", "list create delete"),
+        ],
+    ),
     (
         "gatewayAPI",
         &[Rule(
@@ -74,7 +87,42 @@ pub(super) const PLUGIN_ROUTERS: &[Router] = &[
     ),
 ];
 
+/// Routers that only plugins drive. A plugin acts with the controller's account, so the chart can give it rights;
+/// `install.yaml` does not.
+pub(super) const PLUGIN_ROUTERS: &[Router] = &[
+    ("contour", &[Rule(&["projectcontour.io"], "httpproxies", "get list watch update patch")]),
+    ("glooPlatform", &[Rule(&["networking.gloo.solo.io"], "routetables", "get list watch update patch")]),
+];
+
 /// The rules that the install manifests give.
 pub(super) fn installed() -> impl Iterator<Item = &'static Rule> {
     ALWAYS.iter().chain(ROUTERS.iter().flat_map(|(_, rules)| rules.iter()))
+}
+
+/// Ingresses are everybody's in the contract, and these two routers' in truth.
+const INGRESSES: &[Rule] = &[Rule(&["networking.k8s.io"], "ingresses", "create get list watch update patch")];
+/// Where the header routes of the Gateway API are noted, as its plugin does it.
+const NOTES: &[Rule] = &[Rule(&[""], "configmaps", "create update")];
+
+/// What is needed whichever router is used, and nothing else.
+pub(super) fn without_routers() -> impl Iterator<Item = &'static Rule> {
+    ALWAYS.iter().filter(|Rule(_, resources, _)| *resources != "ingresses")
+}
+
+/// The rules of each router on top of [`without_routers`], by the name of its folder.
+pub(super) fn by_router() -> Vec<(&'static str, Vec<&'static Rule>)> {
+    let of = |name: &'static str| {
+        ROUTERS.iter().filter(move |(known, _)| *known == name).flat_map(|(_, rules)| rules.iter())
+    };
+    vec![
+        ("istio", of("istio").collect()),
+        ("nginx", INGRESSES.iter().collect()),
+        ("alb", INGRESSES.iter().chain(of("awsLoadBalancerController")).collect()),
+        ("smi", of("smi").collect()),
+        ("ambassador", of("ambassador").collect()),
+        ("app-mesh", of("awsAppMesh").collect()),
+        ("traefik", of("traefik").collect()),
+        ("apisix", of("apisix").collect()),
+        ("gateway-api", of("gatewayAPI").chain(NOTES).collect()),
+    ]
 }

@@ -4,6 +4,7 @@
 //!   base/ ◀── cluster-install/ (+ crds/)   = install.yaml
 //!     ▲────── namespace-install/           = namespace-install.yaml
 //!   cluster-install/ ◀── admission/ (webhooks, off without it)
+//!   cluster-install/ + routers/none + routers/<those in use>   (components: rights of no other router)
 //!   dashboard/ = dashboard-install.yaml     notifications/ = notifications-install.yaml     istio-primary/
 //! ```
 //!
@@ -22,6 +23,7 @@ pub(crate) mod kustomize;
 mod meta;
 mod notifications;
 mod rbac;
+mod routers;
 mod services;
 
 use crate::tree::Tree;
@@ -43,6 +45,7 @@ pub(crate) fn files() -> Vec<GeneratedFile> {
     files.extend(kustomize::folder("dashboard", &[], &dashboard::objects(), None));
     files.extend(kustomize::folder("notifications", &[], &[notifications::config_map()], None));
     files.extend(kustomize::named_folder("istio-primary", istio_primary::objects()));
+    files.extend(routers::files());
     files
 }
 

@@ -91,12 +91,17 @@ pub(super) fn rule_of(groups: &[&str], resources: &str, verbs: &str) -> Tree {
 
 /// Gives the cluster role `name` to the ServiceAccount `name` in the namespace of the controller.
 pub(super) fn cluster_binding(name: &str, metadata: Tree) -> Tree {
+    cluster_binding_of(name, name, metadata)
+}
+
+/// Gives a cluster role to a ServiceAccount in the namespace of the controller.
+pub(super) fn cluster_binding_of(role: &str, account: &str, metadata: Tree) -> Tree {
     map! {
         "apiVersion" => API_VERSION,
         "kind" => "ClusterRoleBinding",
         "metadata" => metadata,
-        "roleRef" => role_ref("ClusterRole", name),
-        "subjects" => list![map! { "kind" => "ServiceAccount", "name" => name, "namespace" => meta::NAMESPACE }],
+        "roleRef" => role_ref("ClusterRole", role),
+        "subjects" => list![map! { "kind" => "ServiceAccount", "name" => account, "namespace" => meta::NAMESPACE }],
     }
 }
 

@@ -16,7 +16,8 @@ const SHARED: [&str; 8] = [
     "Deployment/argo-rollouts",
 ];
 
-/// The controller's rights as the contract prints them.
+/// The controller's rights as the contract prints them, and ours: everything that is driven is also listed, header routes of APISIX
+/// are objects of their own, and the Gateway API needs no plugin.
 const CONTROLLER_RIGHTS: &str = r#"
 argoproj.io | rollouts, rollouts/status, rollouts/finalizers | get list watch update patch
 argoproj.io | analysisruns, analysisruns/finalizers, experiments, experiments/finalizers | create get list watch update patch delete
@@ -33,13 +34,17 @@ networking.k8s.io, extensions | ingresses | create get list watch update patch
 batch | jobs | create get list watch update patch delete
 networking.istio.io | virtualservices, destinationrules | watch get update patch list
 split.smi-spec.io | trafficsplits | create watch get update patch
+split.smi-spec.io | trafficsplits | list
 getambassador.io, x.getambassador.io | mappings, ambassadormappings | create watch get update list delete
 "" | endpoints | get
 elbv2.k8s.aws, eks.amazonaws.com | targetgroupbindings | list get
 appmesh.k8s.aws | virtualservices | watch get list
 appmesh.k8s.aws | virtualnodes, virtualrouters | watch get list update patch
 traefik.containo.us, traefik.io | traefikservices | watch get update
+traefik.containo.us, traefik.io | traefikservices | list
 apisix.apache.org | apisixroutes | watch get update
+apisix.apache.org | apisixroutes | list create delete
+gateway.networking.k8s.io | httproutes, grpcroutes, tcproutes, tlsroutes | get list watch update patch
 "#;
 
 const DASHBOARD_RIGHTS: &str = r#"

@@ -2,7 +2,7 @@
 //!
 //! Only what our kustomizations use is rendered here: resources, and patches that add one value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::{contents, id, objects, read_all};
 use serde_json::Value;
@@ -97,4 +97,50 @@ fn the_webhooks_come_on_top_of_the_cluster_install_and_let_everything_pass_when_
     assert_eq!(pod["volumes"].as_array().unwrap().len(), 3);
     let mount = &pod["containers"][0]["volumeMounts"][2];
     assert_eq!(mount["mountPath"], "/etc/argo-rollouts/admission");
+}
+
+#[test]
+fn each_router_has_its_rights_in_a_component_and_together_they_are_those_of_the_installation() {
+    let resources = |rules: &Value| -> Vec<String> {
+        let rules = rules.as_array().unwrap().iter();
+        let each = |rule: &Value| {
+            let texts =
+                |field: &str| rule[field].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+            let verbs: Vec<String> = texts("verbs").collect();
+            let groups: Vec<String> = texts("apiGroups").filter(|group| group != "extensions").collect();
+            let named = texts("resources").flat_map(move |name| {
+                let verbs = verbs.clone();
+                groups.clone().into_iter().flat_map(move |group| {
+                    let name = name.clone();
+                    verbs.clone().into_iter().map(move |verb| format!("{verb} {name}.{group}"))
+                })
+            });
+            named.collect::<Vec<_>>()
+        };
+        rules.flat_map(each).collect()
+    };
+    // Given an installation without the rights of any router.
+    let none = read_all(&contents("routers/none/kustomization.yaml")).remove(0);
+    assert_eq!((&none["kind"], &none["patches"][0]["target"]["name"]), (&"Component".into(), &"argo-rollouts".into()));
+    let patch = read_all(none["patches"][0]["patch"].as_str().unwrap()).remove(0);
+    assert_eq!((&patch[0]["op"], &patch[0]["path"]), (&"replace".into(), &"/rules".into()));
+    let mut all = resources(&patch[0]["value"]);
+    assert!(!all.iter().any(|right| right.contains("ingresses") || right.contains("istio")), "{all:?}");
+    // When the components of all routers are added.
+    let routers = ["istio", "nginx", "alb", "smi", "ambassador", "app-mesh", "traefik", "apisix", "gateway-api"];
+    for router in routers {
+        let component = read_all(&contents(&format!("routers/{router}/kustomization.yaml"))).remove(0);
+        assert_eq!(component["kind"], "Component", "{router}");
+        let role = objects(&format!("routers/{router}/clusterrole.yaml")).remove(0);
+        let binding = objects(&format!("routers/{router}/clusterrolebinding.yaml")).remove(0);
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+        assert_eq!(binding["subjects"][0]["name"], "argo-rollouts");
+        all.extend(resources(&role["rules"]));
+    }
+    // Then nothing of the installation is missing, and only the notes of the Gateway API are more.
+    let installed = by_id(objects("install.yaml"))["ClusterRole/argo-rollouts"]["rules"].clone();
+    let (all, installed): (BTreeSet<String>, BTreeSet<String>) =
+        (all.into_iter().collect(), resources(&installed).into_iter().collect());
+    assert_eq!(installed.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(all.difference(&installed).collect::<Vec<_>>(), ["create configmaps.", "update configmaps."]);
 }
