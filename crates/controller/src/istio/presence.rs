@@ -1,14 +1,12 @@
 //! Whether Istio is served, and in which version.
 //!
-//! The roles of an installation give no access to CRDs, so the way that always works is discovery, which is open to
-//! everybody: one small question every few seconds while some Rollout needs an answer.
+//! One small question every few seconds while some Rollout needs an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::{Api, Client};
-use serde_json::Value;
 use tidegate_runtime::{Guarded, Watch, watch};
 use tokio::task::JoinSet;
 use tracing::{info, warn};
@@ -17,7 +15,7 @@ use super::primary::{self, Place};
 use super::{GROUP, IstioKind, Presence};
 use crate::controller::Shared;
 use crate::error::REQUEST_TIMEOUT;
-use crate::triggers;
+use crate::{discovery, triggers};
 
 /// How often to ask while a Rollout needs Istio: what comes or goes is noticed within ten seconds.
 const NEEDED: Duration = Duration::from_secs(5);
@@ -133,7 +131,7 @@ async fn ask(client: &Client, only: Option<&str>) -> kube::Result<Presence> {
     {
         return Ok(Presence::Served { version: (*first).to_owned(), kinds });
     }
-    let Some(group) = get(client, &format!("/apis/{GROUP}")).await? else { return Ok(Presence::Absent) };
+    let Some(group) = discovery::ask(client, &format!("/apis/{GROUP}")).await? else { return Ok(Presence::Absent) };
     let served: Vec<&str> =
         group["versions"].as_array().into_iter().flatten().filter_map(|version| version["version"].as_str()).collect();
     for version in wanted.iter().skip(1).filter(|version| served.contains(version)) {
@@ -146,19 +144,9 @@ async fn ask(client: &Client, only: Option<&str>) -> kube::Result<Presence> {
 
 /// The kinds that a version serves; none without VirtualServices.
 async fn kinds_of(client: &Client, version: &str) -> kube::Result<Option<Vec<IstioKind>>> {
-    let Some(list) = get(client, &format!("/apis/{GROUP}/{version}")).await? else { return Ok(None) };
+    let Some(list) = discovery::ask(client, &format!("/apis/{GROUP}/{version}")).await? else { return Ok(None) };
     let names: Vec<&str> =
         list["resources"].as_array().into_iter().flatten().filter_map(|found| found["name"].as_str()).collect();
     let kinds: Vec<IstioKind> = IstioKind::ALL.into_iter().filter(|kind| names.contains(&kind.plural())).collect();
     Ok(Some(kinds).filter(|kinds| kinds.contains(&IstioKind::VirtualService)))
-}
-
-async fn get(client: &Client, path: &str) -> kube::Result<Option<Value>> {
-    let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
-    match client.request::<Value>(request).await {
-        Ok(found) => Ok(Some(found)),
-        // Paths that are not there have no `Status` to answer with.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -28,11 +28,12 @@ use crate::execute::FIELD_MANAGER;
 use crate::whole::WholeObject;
 
 /// Whether a kind can be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Presence {
     /// Nobody has asked yet.
     Unknown,
-    Served,
+    /// In this version, which may be another than the one that was asked for.
+    Served(String),
     Absent,
 }
 
@@ -60,14 +61,10 @@ pub(crate) struct Routers {
     needed: Arc<Notify>,
 }
 
-pub(crate) fn resource_of(resource: &Resource) -> ApiResource {
-    ApiResource {
-        group: resource.group.clone(),
-        version: resource.version.clone(),
-        api_version: resource.api_version(),
-        kind: resource.kind.clone(),
-        plural: resource.plural.clone(),
-    }
+fn resource_of(resource: &Resource, version: &str) -> ApiResource {
+    let served = Resource { version: version.to_owned(), ..resource.clone() };
+    let api_version = served.api_version();
+    ApiResource { group: served.group, version: served.version, api_version, kind: served.kind, plural: served.plural }
 }
 
 /// Of ConfigMaps there are too many to keep them all for the few that matter; they are read when they are needed.
@@ -86,7 +83,15 @@ impl Routers {
     }
 
     pub(crate) fn api(&self, object: &ObjectRef) -> Api<WholeObject> {
-        Api::namespaced_with(self.client.clone(), &object.namespace, &resource_of(&object.resource))
+        self.api_in(&object.resource, &object.namespace)
+    }
+
+    fn api_in(&self, resource: &Resource, namespace: &str) -> Api<WholeObject> {
+        let version = match self.known(resource).presence {
+            Presence::Served(version) => version,
+            Presence::Unknown | Presence::Absent => resource.version.clone(),
+        };
+        Api::namespaced_with(self.client.clone(), namespace, &resource_of(resource, &version))
     }
 
     /// What is known of a kind that somebody needs from now on.
@@ -95,7 +100,8 @@ impl Routers {
         if let Some(known) = inner.kinds.get(resource) {
             return known.clone();
         }
-        let presence = if is_watched(resource) { Presence::Unknown } else { Presence::Served };
+        let presence =
+            if is_watched(resource) { Presence::Unknown } else { Presence::Served(resource.version.clone()) };
         let known = Known { store: Store::new(&[]), presence };
         inner.kinds.insert(resource.clone(), known.clone());
         drop(inner);
@@ -142,7 +148,7 @@ impl Routers {
         match known.presence {
             Presence::Unknown => return Err(LookError::NotSynced("objects of routers")),
             Presence::Absent => return Ok(None),
-            Presence::Served => {}
+            Presence::Served(_) => {}
         }
         let is_doubted = self.lock().doubted.contains(name);
         if known.store.is_synced() && !is_doubted {
@@ -159,7 +165,7 @@ impl Routers {
         match known.presence {
             Presence::Unknown => return Err(LookError::NotSynced("objects of routers")),
             Presence::Absent => return Ok(Vec::new()),
-            Presence::Served => {}
+            Presence::Served(_) => {}
         }
         if known.store.is_synced() {
             let all = known.store.within(&selection.namespace);
@@ -169,8 +175,7 @@ impl Routers {
             };
             return Ok(all.into_iter().filter(is_selected).collect());
         }
-        let resource = resource_of(&selection.resource);
-        let api: Api<WholeObject> = Api::namespaced_with(self.client.clone(), &selection.namespace, &resource);
+        let api = self.api_in(&selection.resource, &selection.namespace);
         let list = api.list(&ListParams::default().labels(&selection.labels)).await;
         let key = Key::new(selection.namespace.clone(), String::new());
         let list = list.map_err(|error| LookError::api("list", "objects of a router", &key, error))?;

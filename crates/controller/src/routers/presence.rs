@@ -1,8 +1,8 @@
 //! Which kinds are served.
 //!
-//! As with Istio, discovery is asked: it is open to everybody, and a CRD that comes or goes is noticed within ten seconds.
+//! As with Istio, discovery is asked: a CRD that comes or goes is noticed within ten seconds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use tracing::{info, warn};
 
 use super::{Presence, is_watched, resource_of};
 use crate::controller::Shared;
+use crate::discovery;
 use crate::error::REQUEST_TIMEOUT;
 use crate::whole::WholeObject;
 
@@ -31,19 +32,15 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
     loop {
         let needed: Vec<Resource> = routers.lock().kinds.keys().filter(|kind| is_watched(kind)).cloned().collect();
         let mut pause = (!needed.is_empty()).then_some(EVERY);
-        let versions: BTreeSet<String> = needed.iter().map(Resource::api_version).collect();
-        for version in versions {
-            let asked = tokio::time::timeout(REQUEST_TIMEOUT, served(&routers.client, &version)).await;
-            let Ok(Ok(plurals)) = asked else {
-                if let Ok(Err(problem)) = asked {
-                    warn!("Failed to ask for {version}: {problem}");
+        let mut answers = Answers { client: &routers.client, known: BTreeMap::new() };
+        for kind in &needed {
+            match tokio::time::timeout(REQUEST_TIMEOUT, answers.presence(kind)).await {
+                Ok(Ok(presence)) => take_in(&shared, kind, presence, &mut watches, &mut tasks),
+                Ok(Err(problem)) => {
+                    warn!("Failed to ask for {}: {problem}", kind.api_version());
+                    pause = Some(FAILED);
                 }
-                pause = Some(FAILED);
-                continue;
-            };
-            for kind in needed.iter().filter(|kind| kind.api_version() == version) {
-                let presence = if plurals.contains(&kind.plural) { Presence::Served } else { Presence::Absent };
-                take_in(&shared, kind, presence, &mut watches, &mut tasks);
+                Err(_) => pause = Some(FAILED),
             }
         }
         tokio::select! {
@@ -66,7 +63,7 @@ fn take_in(
     let store = {
         let mut inner = routers.lock();
         let Some(known) = inner.kinds.get_mut(kind) else { return };
-        if std::mem::replace(&mut known.presence, presence) == presence {
+        if std::mem::replace(&mut known.presence, presence.clone()) == presence {
             return;
         }
         known.store.clone()
@@ -75,9 +72,9 @@ fn take_in(
         watch.abort();
     }
     store.clear();
-    if presence == Presence::Served {
-        info!("{} of {} are served", kind.plural, kind.api_version());
-        let resource = resource_of(kind);
+    if let Presence::Served(version) = &presence {
+        let resource = resource_of(kind, version);
+        info!("{} of {} are served", kind.plural, resource.api_version);
         let api: Api<Guarded<WholeObject>> = match &shared.options.namespace {
             Some(namespace) => Api::namespaced_with(routers.client.clone(), namespace, &resource),
             None => Api::all_with(routers.client.clone(), &resource),
@@ -117,17 +114,40 @@ fn object_changed(shared: &Shared, kind: &Resource, change: &Change<WholeObject>
     }
 }
 
-/// The kinds that a version of a group serves, by their names in URLs.
-async fn served(client: &Client, api_version: &str) -> kube::Result<BTreeSet<String>> {
-    let request =
-        http::Request::get(format!("/apis/{api_version}")).body(Vec::new()).map_err(kube::Error::HttpError)?;
-    match client.request::<Value>(request).await {
-        Ok(list) => {
-            let all = list["resources"].as_array().into_iter().flatten().filter_map(|found| found["name"].as_str());
-            Ok(all.map(str::to_owned).collect())
+/// What discovery has said in this round, each question once.
+struct Answers<'a> {
+    client: &'a Client,
+    known: BTreeMap<String, Option<Value>>,
+}
+
+impl Answers<'_> {
+    /// In which version a kind is served: the one that is asked for, or else any.
+    async fn presence(&mut self, kind: &Resource) -> kube::Result<Presence> {
+        if self.serves(kind, &kind.version).await? {
+            return Ok(Presence::Served(kind.version.clone()));
         }
-        // Paths that are not there have no `Status` to answer with.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(BTreeSet::new()),
-        Err(error) => Err(error),
+        let Some(group) = self.ask(&kind.group).await? else { return Ok(Presence::Absent) };
+        let versions = group["versions"].as_array().cloned().unwrap_or_default();
+        for version in versions.iter().filter_map(|found| found["version"].as_str()) {
+            if version != kind.version && self.serves(kind, version).await? {
+                return Ok(Presence::Served(version.to_owned()));
+            }
+        }
+        Ok(Presence::Absent)
+    }
+
+    async fn serves(&mut self, kind: &Resource, version: &str) -> kube::Result<bool> {
+        let Some(list) = self.ask(&format!("{}/{version}", kind.group)).await? else { return Ok(false) };
+        let mut names = list["resources"].as_array().into_iter().flatten().filter_map(|found| found["name"].as_str());
+        Ok(names.any(|name| name == kind.plural))
+    }
+
+    async fn ask(&mut self, path: &str) -> kube::Result<Option<Value>> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(known.clone());
+        }
+        let answer = discovery::ask(self.client, &format!("/apis/{path}")).await?;
+        self.known.insert(path.to_owned(), answer.clone());
+        Ok(answer)
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{all, paused, running};
+use tidegate_sim::routers::all;
+
+use super::{paused, running};
 
 #[tokio::test(start_paused = true)]
 async fn weights_follow_the_steps_to_the_end_and_all_goes_back_to_stable() {

@@ -3,7 +3,9 @@
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
 
-use super::{alb, ambassador, apisix, cluster, gateway_api, kinds, nginx, paused, strategy, traefik};
+use tidegate_sim::routers::{alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
+
+use super::{cluster, paused, strategy};
 use crate::world::{World, image, resource, rollout, service};
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +66,7 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
     world.pass(30).await;
     assert_eq!(world.shown("shop").await.0, "Degraded");
     let crds: Api<DynamicObject> = Api::all_with(world.client.clone(), &resource("CustomResourceDefinition"));
-    for crd in kinds::crds() {
+    for crd in kinds() {
         crds.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
     }
     world.pass(2).await;
