@@ -12,7 +12,7 @@ use super::headers::{arrange, conditions};
 use super::notes::{Notes, told};
 use crate::ingress::{annotation, names, one_or_many, rules};
 use crate::istio::{ManagedKind, SeenRoute};
-use crate::router::weighted::{Split, seen_route};
+use crate::router::weighted::{Split, count, seen_route};
 use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
 
 /// The weight that means all traffic.
@@ -165,15 +165,7 @@ impl<'a> Alb<'a> {
             return Err(RouterError::Shape { object, field, wanted: "a forward action" });
         };
         for target in action.targets {
-            route.total = route.total.saturating_add(target.weight);
-            if target.service == wanted.paired.canary {
-                route.canary = route.canary.saturating_add(target.weight);
-            } else if target.service == wanted.paired.stable {
-                route.stable = route.stable.saturating_add(target.weight);
-            } else {
-                let sum = route.additional.entry(target.service).or_default();
-                *sum = sum.saturating_add(target.weight);
-            }
+            count(&mut route, &target.service, target.weight, &wanted.paired);
         }
         Ok(route)
     }
