@@ -8,19 +8,20 @@
 //!
 //! For all others: [`router::routers`] gives those a canary strategy asks for, each a [`router::Router`] that says
 //! which objects it has to see, which are to be written so that they are as wanted ([`router::Wanted`]), and what
-//! weights they say ([`router::read_back`]).
+//! weights they say ([`router::read_back`]). For load balancers of AWS, [`alb`] also compares what the cloud answers with
+//! what is wanted.
 //!
 //! This crate must never do I/O, keep state, or change a field it does not own.
 
 pub mod alb;
-pub mod ambassador;
-pub mod apisix;
-pub mod app_mesh;
+mod ambassador;
+mod apisix;
+mod app_mesh;
 pub mod gateway_api;
 mod ingress;
 pub mod istio;
-pub mod nginx;
+mod nginx;
 pub mod router;
 pub mod services;
-pub mod smi;
-pub mod traefik;
+mod smi;
+mod traefik;

@@ -6,7 +6,7 @@ use tidegate_api::wire::Text;
 
 use crate::istio::{SeenRoute, whole_number};
 use crate::router::fields::{at, list, put, text};
-use crate::router::weighted::{Split, seen_route};
+use crate::router::weighted::{Split, count, seen_route};
 use crate::router::{
     Change, Event, Failure, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written,
 };
@@ -15,7 +15,7 @@ const TOTAL: i64 = 100;
 const PLACE: &str = "spec.backends";
 
 /// The router of `trafficRouting.smi`.
-pub struct Smi<'a> {
+pub(crate) struct Smi<'a> {
     pub(crate) spec: &'a SmiTrafficRouting,
     pub(crate) versions: &'a Versions,
 }
@@ -134,32 +134,23 @@ impl Router for Smi<'_> {
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {
-        vec![self.own(seen, wanted).and_then(|object| {
-            let name = self.object(wanted).to_string();
-            let mut route = seen_route(&name, PLACE);
-            let Some(object) = object else {
-                // Without a split the root Service decides, which is the stable one or leads to it.
-                (route.stable, route.total) = (TOTAL, TOTAL);
-                return Ok(route);
-            };
-            for (index, (service, weight)) in found(object).into_iter().enumerate() {
-                let field = format!("{PLACE}[{index}].weight");
-                let wanted_form = "a whole number";
-                let shape = || RouterError::Shape { object: name.clone(), field, wanted: wanted_form };
-                let weight = weight.ok_or_else(shape)?;
-                route.total = route.total.saturating_add(weight);
-                if service == wanted.services.canary {
-                    route.canary = route.canary.saturating_add(weight);
-                } else if service == wanted.services.stable {
-                    route.stable = route.stable.saturating_add(weight);
-                } else {
-                    let sum = route.additional.entry(service.to_owned()).or_default();
-                    *sum = sum.saturating_add(weight);
-                }
-            }
-            Ok(route)
-        })]
+        vec![self.own(seen, wanted).and_then(|object| weights(&self.object(wanted), object, wanted))]
     }
+}
+
+/// The weights as they are. Without a split the root Service decides, which is the stable one or leads to it.
+fn weights(name: &ObjectRef, object: Option<&Value>, wanted: &Wanted<'_>) -> Result<SeenRoute, RouterError> {
+    let mut route = seen_route(&name.to_string(), PLACE);
+    let Some(object) = object else { return Ok(SeenRoute { stable: TOTAL, total: TOTAL, ..route }) };
+    for (index, (service, weight)) in found(object).into_iter().enumerate() {
+        let weight = weight.ok_or_else(|| RouterError::Shape {
+            object: name.to_string(),
+            field: format!("{PLACE}[{index}].weight"),
+            wanted: "a whole number",
+        })?;
+        count(&mut route, service, weight, &wanted.services);
+    }
+    Ok(route)
 }
 
 /// What differs between the backends that are there and those that should be; order counts as well.

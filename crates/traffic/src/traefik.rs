@@ -13,7 +13,7 @@ use crate::router::{Change, Failure, Need, ObjectRef, Router, RouterError, Seen,
 const DEFAULT_WEIGHT: i64 = 1;
 
 /// The router of `trafficRouting.traefik`.
-pub struct Traefik<'a> {
+pub(crate) struct Traefik<'a> {
     pub(crate) spec: &'a TraefikTrafficRouting,
     pub(crate) versions: &'a Versions,
 }

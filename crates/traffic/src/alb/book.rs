@@ -8,6 +8,9 @@ use tidegate_api::names::annotations::MANAGED_ALB_ANNOTATIONS;
 use crate::ingress::annotation;
 use crate::router::RouterError;
 
+/// The annotation as it may be written: nothing instead of an empty list.
+type Listed = BTreeMap<String, Option<Vec<String>>>;
+
 /// Keys of annotations by name of the Rollout; several may share an Ingress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Book(pub(super) BTreeMap<String, Vec<String>>);
@@ -18,8 +21,7 @@ impl Book {
         if text.is_empty() {
             return Ok(Self(BTreeMap::new()));
         }
-        let read: Result<Option<BTreeMap<String, Option<Vec<String>>>>, _> = serde_json::from_str(text);
-        let all = read.map_err(|_| RouterError::Shape {
+        let all = serde_json::from_str::<Option<Listed>>(text).map_err(|_| RouterError::Shape {
             object: object.to_owned(),
             field: format!("annotation {MANAGED_ALB_ANNOTATIONS}"),
             wanted: "JSON of the form {\"ROLLOUT\":[\"KEY\"]}",

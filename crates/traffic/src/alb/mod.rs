@@ -6,6 +6,7 @@ mod action;
 mod arn;
 mod book;
 mod headers;
+mod notes;
 mod release;
 mod router;
 mod targets;

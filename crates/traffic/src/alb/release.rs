@@ -8,7 +8,7 @@ use tidegate_api::names::annotations::{MANAGED_ALB_ACTIONS, MANAGED_ALB_ANNOTATI
 use super::action::Action;
 use super::book::Book;
 use super::headers::arrange;
-use super::router::set;
+use super::notes::set;
 use crate::ingress::annotation;
 use crate::istio::ManagedKind;
 use crate::router::{Change, ObjectRef, RouterError, Written};
@@ -33,7 +33,8 @@ pub fn release(
     let headers: BTreeSet<&str> = keys.iter().filter_map(|key| Some(key.split_once("/conditions.")?.1)).collect();
     let mut body = ingress.clone();
     let mut written = Vec::new();
-    for key in &keys {
+    // What another Rollout has as well is its own to write.
+    for key in keys.iter().filter(|key| book.rival(rollout, key).is_none()) {
         let Some((_, route)) = key.split_once("/actions.").or_else(|| key.split_once("/conditions.")) else { continue };
         if headers.contains(route) {
             if set(&mut body, name, key, None)?.is_some() {

@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
-use tidegate_api::names::annotations::MANAGED_ALB_ANNOTATIONS;
+use serde_json::Value;
 use tidegate_api::rollout::{AlbTrafficRouting, CanaryStrategy};
 use tidegate_api::wire::{Items, Text};
 
 use super::action::{Action, ActionTarget};
 use super::book::Book;
 use super::headers::{arrange, conditions};
+use super::notes::{Notes, told};
 use crate::ingress::{annotation, names, one_or_many, rules};
 use crate::istio::{ManagedKind, SeenRoute};
-use crate::router::fields::fields_mut;
-use crate::router::weighted::{Split, seen_route};
-use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
+use crate::router::weighted::{Split, count, seen_route};
+use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
 
 /// The weight that means all traffic.
 const TOTAL: i64 = 100;
@@ -110,6 +109,32 @@ impl<'a> Alb<'a> {
         Ok(())
     }
 
+    /// The annotations that are wanted.
+    fn notes(&self, name: &ObjectRef, found: &Value, wanted: &Wanted<'_>) -> Result<Notes, RouterError> {
+        let (rollout, service) = (wanted.rollout.name, self.action_service(wanted));
+        let mut book = Book::read(&name.to_string(), found)?;
+        self.check_names(name, &book, wanted)?;
+        let action = self.action(wanted)?;
+        let key = self.key("actions", service);
+        book.set(rollout, &key, true);
+        let mut notes = Notes { action, key, routes: BTreeMap::new(), book: String::new() };
+        for route in self.owned_headers(&book, wanted).into_iter().filter(|route| route != service) {
+            let keys = ["actions", "conditions"].map(|kind| self.key(kind, &route));
+            let step = wanted.headers().into_iter().find(|(other, _)| *other == route).map(|(_, step)| step);
+            keys.iter().for_each(|key| book.set(rollout, key, step.is_some()));
+            let values = match step {
+                Some(step) => {
+                    let forward = Action::to(wanted.paired.canary, &self.port(), None);
+                    [Some(forward.json()), Some(conditions(&route, step)?)]
+                }
+                None => [None, None],
+            };
+            notes.routes.insert(route, keys.into_iter().zip(values).collect());
+        }
+        notes.book = book.json();
+        Ok(notes)
+    }
+
     fn edit_one(&self, name: &ObjectRef, seen: &Seen, wanted: &Wanted<'_>) -> Result<Option<Change>, RouterError> {
         let found = self.find(name, seen)?;
         let service = self.action_service(wanted);
@@ -117,55 +142,17 @@ impl<'a> Alb<'a> {
             let hint = format!("{name}: add a path with backend.service.name {service} to spec.rules");
             return Err(Wording::AlbService(service.to_owned()).hint(hint));
         }
-        let mut book = Book::read(&name.to_string(), found)?;
-        self.check_names(name, &book, wanted)?;
-        let action = self.action(wanted)?;
-        let mut annotations = BTreeMap::from([(self.key("actions", service), Some(action.json()))]);
-        let mut owned = self.owned_headers(&book, wanted);
-        owned.remove(service);
-        for route in &owned {
-            annotations.extend(["actions", "conditions"].map(|kind| (self.key(kind, route), None)));
-        }
-        book.set(wanted.rollout.name, &self.key("actions", service), true);
-        let headers = wanted.headers();
-        for (route, step) in &headers {
-            let forward = Action::to(wanted.paired.canary, &self.port(), None);
-            annotations.insert(self.key("actions", route), Some(forward.json()));
-            annotations.insert(self.key("conditions", route), Some(conditions(route, step)?));
-        }
-        for route in &owned {
-            let is_there = headers.iter().any(|(other, _)| other == route);
-            ["actions", "conditions"]
-                .iter()
-                .for_each(|kind| book.set(wanted.rollout.name, &self.key(kind, route), is_there));
-        }
-        annotations.insert(MANAGED_ALB_ANNOTATIONS.to_owned(), Some(book.json()));
-
+        let notes = self.notes(name, found, wanted)?;
         let mut body = found.clone();
-        let mut written = weights(annotation(found, &self.key("actions", service)), &action);
-        let mut routes = BTreeSet::new();
-        for (key, value) in &annotations {
-            let Some(before) = set(&mut body, name, key, value.as_deref())? else { continue };
-            match owned.iter().find(|route| ["actions", "conditions"].iter().any(|kind| self.key(kind, route) == *key))
-            {
-                Some(route) => routes.extend(Some(route.clone())),
-                None => {
-                    written.push(Written::Field { field: format!("annotation {key}"), before, after: value.clone() })
-                }
-            }
-        }
-        let names: Vec<&str> = headers.iter().map(|(route, _)| *route).collect();
-        let owned: Vec<&str> = owned.iter().map(String::as_str).collect();
-        if arrange(&mut body, &names, &owned, service) && routes.is_empty() {
+        let mut written = notes.write(name, &mut body)?;
+        let headers: Vec<&str> = wanted.headers().into_iter().map(|(route, _)| route).collect();
+        let owned: Vec<&str> = notes.routes.keys().map(String::as_str).collect();
+        if arrange(&mut body, &headers, &owned, service) && written.is_empty() {
             let field = "spec.rules[].http.paths".to_owned();
             written.push(Written::Field { field, before: None, after: Some("managed routes in order".to_owned()) });
         }
-        let kind = ManagedKind::Header;
-        written.extend(routes.into_iter().map(|route| match names.contains(&route.as_str()) {
-            true => Written::Put(kind, route),
-            false => Written::Removed(kind, route),
-        }));
-        Ok(Change::update(name, body, written).map(|change| told(change, wanted, &action)))
+        let weight = notes.action.targets.first().map_or(0, |canary| canary.weight);
+        Ok(Change::update(name, body, written).map(|change| told(change, wanted, weight)))
     }
 
     fn read_one(&self, name: &ObjectRef, seen: &Seen, wanted: &Wanted<'_>) -> Result<SeenRoute, RouterError> {
@@ -178,80 +165,10 @@ impl<'a> Alb<'a> {
             return Err(RouterError::Shape { object, field, wanted: "a forward action" });
         };
         for target in action.targets {
-            route.total = route.total.saturating_add(target.weight);
-            if target.service == wanted.paired.canary {
-                route.canary = route.canary.saturating_add(target.weight);
-            } else if target.service == wanted.paired.stable {
-                route.stable = route.stable.saturating_add(target.weight);
-            } else {
-                let sum = route.additional.entry(target.service).or_default();
-                *sum = sum.saturating_add(target.weight);
-            }
+            count(&mut route, &target.service, target.weight, &wanted.paired);
         }
         Ok(route)
     }
-}
-
-/// Sets or removes an annotation; what it was before, when that differs.
-pub(super) fn set(
-    body: &mut Value,
-    name: &ObjectRef,
-    key: &str,
-    value: Option<&str>,
-) -> Result<Option<Option<String>>, RouterError> {
-    let before = body.pointer("/metadata/annotations").and_then(|all| all.get(key)).cloned();
-    if before == value.map(|value| json!(value)) {
-        return Ok(None);
-    }
-    let Some(all) = fields_mut(body, &["metadata", "annotations"]) else {
-        let (object, field) = (name.to_string(), "metadata.annotations".to_owned());
-        return Err(RouterError::Shape { object, field, wanted: "an object" });
-    };
-    match value {
-        Some(value) => all.insert(key.to_owned(), json!(value)),
-        None => all.remove(key),
-    };
-    Ok(Some(before.map(|before| before.as_str().map_or_else(|| before.to_string(), str::to_owned))))
-}
-
-/// How the weights of an action differ from those that are there.
-fn weights(before: Option<&str>, after: &Action) -> Vec<Written> {
-    let before = before.and_then(Action::read).map(|action| action.targets).unwrap_or_default();
-    let of = |all: &[ActionTarget], service: &str| {
-        all.iter().find(|target| target.service == service).map(|target| target.weight)
-    };
-    let gone = before.iter().filter(|target| of(&after.targets, &target.service).is_none());
-    let all = after.targets.iter().chain(gone).map(|target| {
-        let (before, after) = (of(&before, &target.service), of(&after.targets, &target.service));
-        (target.service.clone(), before, after)
-    });
-    let place = || "action".to_owned();
-    all.filter(|(_, before, after)| before != after)
-        .map(|(destination, before, after)| Written::Weight { place: place(), destination, before, after })
-        .collect()
-}
-
-/// The change with its events, in the order the routes were asked for and weighted.
-fn told(change: Change, wanted: &Wanted<'_>, action: &Action) -> Change {
-    let ingress = format!("Updating Ingress `{}`", change.object.name);
-    let mut messages = Vec::new();
-    for written in &change.written {
-        match written {
-            Written::Removed(..) if wanted.routes.is_none() => {
-                messages.push(format!("{ingress} removing managed routes"))
-            }
-            Written::Put(_, name) | Written::Removed(_, name) => {
-                messages.push(format!("{ingress} to headerRoute '{name}'"))
-            }
-            _ => {}
-        }
-    }
-    messages.dedup();
-    if messages.is_empty() || change.written.iter().any(|written| matches!(written, Written::Weight { .. })) {
-        let weight = action.targets.first().map_or(0, |canary| canary.weight);
-        messages.push(format!("{ingress} to desiredWeight '{weight}'"));
-    }
-    messages.into_iter().fold(change, |change, message| change.telling(Event::normal("PatchingALBIngress", message)))
 }
 
 impl Router for Alb<'_> {

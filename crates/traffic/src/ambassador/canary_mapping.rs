@@ -71,52 +71,11 @@ impl CanaryMapping<'_> {
         base: &Value,
     ) -> Result<Vec<Change>, RouterError> {
         let service = self.service(base_name, base)?;
-        let mut body = found.clone();
-        let mut written = Vec::new();
-        if !self.wanted.rollout.controls(found) {
-            // One made by a controller that leaves no owner behind is taken over; any other is somebody's.
-            if controller(found).is_some() || text(found, &["spec", "service"]) != service {
-                return Err(RouterError::NotOurs { object: self.name.to_string() });
-            }
-            put(&mut body, &["metadata"], "ownerReferences", json!([self.wanted.rollout.reference()]));
-            let (before, after) = (None, Some(self.wanted.rollout.name.to_owned()));
-            written.push(Written::Field { field: "owner".to_owned(), before, after });
-        }
-        let shape = |field: &str| {
-            let (object, field) = (self.name.to_string(), field.to_owned());
-            RouterError::Shape { object, field, wanted: "an object" }
-        };
-        let before = at(found, &["spec", "weight"]);
-        let before = if before.is_null() { None } else { whole_number(before) };
-        if before != Some(self.weight) {
-            let (place, destination) = ("spec.weight".to_owned(), self.wanted.services.canary.to_owned());
-            written.push(Written::Weight { place, destination, before, after: Some(self.weight) });
-            let spec = fields_mut(&mut body, &["spec"]).ok_or_else(|| shape("spec"))?;
-            spec.insert("weight".to_owned(), json!(self.weight));
-        }
-        if text(found, &["spec", "service"]) != service {
-            let before = Some(text(found, &["spec", "service"]).to_owned());
-            let field = "spec.service".to_owned();
-            written.push(Written::Field { field, before, after: Some(service.clone()) });
-            let spec = fields_mut(&mut body, &["spec"]).ok_or_else(|| shape("spec"))?;
-            spec.insert("service".to_owned(), json!(service));
-        }
-        let now = self.wanted.now;
-        let noted = text(found, &["metadata", "annotations", ZERO_SINCE]);
-        // A moment that cannot be read, or lies ahead, is none.
-        let since = noted.parse().ok().filter(|since| *since <= now && before == Some(0)).unwrap_or(now);
-        let after = (self.weight == 0).then(|| since.to_string());
-        if after.as_deref().unwrap_or_default() != noted {
-            let annotations = fields_mut(&mut body, &["metadata", "annotations"]);
-            let annotations = annotations.ok_or_else(|| shape("metadata.annotations"))?;
-            match &after {
-                Some(since) => annotations.insert(ZERO_SINCE.to_owned(), json!(since)),
-                None => annotations.remove(ZERO_SINCE),
-            };
-            let before = (!noted.is_empty()).then(|| noted.to_owned());
-            written.push(Written::Field { field: format!("annotation {ZERO_SINCE}"), before, after });
-        }
-        let update = Change::update(self.name, body, written);
+        let mut draft = Draft { name: self.name, body: found.clone(), written: Vec::new() };
+        self.adopt(&mut draft, found, &service)?;
+        self.weigh(&mut draft, found, &service)?;
+        let since = self.note(&mut draft, found)?;
+        let update = Change::update(self.name, draft.body, draft.written);
         let failed = self.failure("CanaryMappingUpdateError", "updating");
         let mut changes: Vec<Change> = update.map(|change| change.or_telling(failed)).into_iter().collect();
         if self.weight == 0 {
@@ -127,7 +86,80 @@ impl CanaryMapping<'_> {
         Ok(changes)
     }
 
+    /// One made by a controller that leaves no owner behind is taken over; any other is somebody's.
+    fn adopt(&self, draft: &mut Draft<'_>, found: &Value, service: &str) -> Result<(), RouterError> {
+        if self.wanted.rollout.controls(found) {
+            return Ok(());
+        }
+        if controller(found).is_some() || text(found, &["spec", "service"]) != service {
+            return Err(RouterError::NotOurs { object: self.name.to_string() });
+        }
+        let (before, after) = (None, Some(self.wanted.rollout.name.to_owned()));
+        let written = Written::Field { field: "owner".to_owned(), before, after };
+        draft.set(&["metadata"], "ownerReferences", Some(json!([self.wanted.rollout.reference()])), written)
+    }
+
+    fn weigh(&self, draft: &mut Draft<'_>, found: &Value, service: &str) -> Result<(), RouterError> {
+        let before = own_weight(found);
+        if before != Some(self.weight) {
+            let (place, destination) = ("spec.weight".to_owned(), self.wanted.services.canary.to_owned());
+            let written = Written::Weight { place, destination, before, after: Some(self.weight) };
+            draft.set(&["spec"], "weight", Some(json!(self.weight)), written)?;
+        }
+        let before = text(found, &["spec", "service"]);
+        if before != service {
+            let (before, after) = (Some(before.to_owned()), Some(service.to_owned()));
+            let written = Written::Field { field: "spec.service".to_owned(), before, after };
+            draft.set(&["spec"], "service", Some(json!(service)), written)?;
+        }
+        Ok(())
+    }
+
+    /// Notes since when there has been no weight, and tells it.
+    fn note(&self, draft: &mut Draft<'_>, found: &Value) -> Result<i64, RouterError> {
+        let noted = text(found, &["metadata", "annotations", ZERO_SINCE]);
+        // A moment that cannot be read, or lies ahead, is none.
+        let is_sound = |since: &i64| *since <= self.wanted.now && own_weight(found) == Some(0);
+        let since = noted.parse().ok().filter(is_sound).unwrap_or(self.wanted.now);
+        let after = (self.weight == 0).then(|| since.to_string());
+        if after.as_deref().unwrap_or_default() != noted {
+            let before = (!noted.is_empty()).then(|| noted.to_owned());
+            let value = after.as_ref().map(|since| json!(since));
+            let written = Written::Field { field: format!("annotation {ZERO_SINCE}"), before, after };
+            draft.set(&["metadata", "annotations"], ZERO_SINCE, value, written)?;
+        }
+        Ok(since)
+    }
+
     fn failure(&self, reason: &'static str, doing: &str) -> Failure {
         Failure::warning(reason, format!("Error {doing} canary mapping \"{}\"", self.name.name))
+    }
+}
+
+/// The weight that a Mapping says itself.
+fn own_weight(mapping: &Value) -> Option<i64> {
+    Some(at(mapping, &["spec", "weight"])).filter(|weight| !weight.is_null()).and_then(whole_number)
+}
+
+/// A Mapping that is being edited.
+struct Draft<'a> {
+    name: &'a ObjectRef,
+    body: Value,
+    written: Vec<Written>,
+}
+
+impl Draft<'_> {
+    /// Sets a field, or removes it.
+    fn set(&mut self, path: &[&str], field: &str, value: Option<Value>, written: Written) -> Result<(), RouterError> {
+        let Some(fields) = fields_mut(&mut self.body, path) else {
+            let (object, field) = (self.name.to_string(), path.join("."));
+            return Err(RouterError::Shape { object, field, wanted: "an object" });
+        };
+        match value {
+            Some(value) => fields.insert(field.to_owned(), value),
+            None => fields.remove(field),
+        };
+        self.written.push(written);
+        Ok(())
     }
 }

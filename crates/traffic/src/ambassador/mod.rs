@@ -3,4 +3,4 @@
 mod canary_mapping;
 mod router;
 
-pub use router::Ambassador;
+pub(crate) use router::Ambassador;

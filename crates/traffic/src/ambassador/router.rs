@@ -13,7 +13,7 @@ use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, V
 const TOTAL: i64 = 100;
 
 /// The router of `trafficRouting.ambassador`.
-pub struct Ambassador<'a> {
+pub(crate) struct Ambassador<'a> {
     pub(crate) spec: &'a AmbassadorTrafficRouting,
     pub(crate) versions: &'a Versions,
 }

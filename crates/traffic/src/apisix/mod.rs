@@ -4,4 +4,4 @@ mod header_route;
 mod router;
 mod rules;
 
-pub use router::Apisix;
+pub(crate) use router::Apisix;

@@ -11,7 +11,7 @@ use crate::router::fields::{list, put};
 use crate::router::{Change, Failure, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
 
 /// The router of `trafficRouting.apisix`.
-pub struct Apisix<'a> {
+pub(crate) struct Apisix<'a> {
     pub(crate) spec: &'a ApisixTrafficRouting,
     pub(crate) versions: &'a Versions,
 }

@@ -4,4 +4,4 @@ mod nodes;
 mod router;
 mod routes;
 
-pub use router::AppMesh;
+pub(crate) use router::AppMesh;

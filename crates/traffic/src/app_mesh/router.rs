@@ -11,7 +11,7 @@ use crate::router::fields::{at, list, put, text};
 use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
 
 /// The router of `trafficRouting.appMesh`.
-pub struct AppMesh<'a> {
+pub(crate) struct AppMesh<'a> {
     pub(crate) spec: &'a AppMeshTrafficRouting,
     pub(crate) versions: &'a Versions,
 }
@@ -141,9 +141,8 @@ impl Router for AppMesh<'_> {
     fn edit(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError> {
         wanted.check_routes(self.name(), &[])?;
         let weights = self.weigh(seen, wanted)?;
-        let hashes = self.relabel(seen, wanted)?;
+        let mut changes = self.relabel(seen, wanted)?;
         // Weight leaves a node before it stands for other pods, and comes to it after.
-        let mut changes = hashes;
         let place = if self.lowers(seen, wanted) { 0 } else { changes.len() };
         changes.splice(place..place, weights);
         Ok(changes)

@@ -24,7 +24,6 @@ struct Target {
     kind: Kind,
     name: ObjectRef,
     takes_headers: bool,
-    is_selected: bool,
 }
 
 impl GatewayApi {
@@ -69,11 +68,11 @@ impl GatewayApi {
         };
         for route in &self.config()?.routes {
             let name = route.kind.resource().named(namespace, &route.name);
-            add(Target { kind: route.kind, name, takes_headers: route.takes_headers, is_selected: false });
+            add(Target { kind: route.kind, name, takes_headers: route.takes_headers });
         }
         for (kind, selection) in self.selections(wanted)? {
             for name in seen.selected(&selection)? {
-                add(Target { kind, name: name.clone(), takes_headers: false, is_selected: true });
+                add(Target { kind, name: name.clone(), takes_headers: false });
             }
         }
         Ok(all)
@@ -97,8 +96,7 @@ impl Target {
     fn find<'s>(&self, seen: &'s Seen) -> Result<&'s Value, RouterError> {
         let field = self.kind.field();
         seen.get(&self.name, || {
-            let way = if self.is_selected { "Selector" } else { "" };
-            format!("create it, or correct spec.strategy.canary.trafficRouting.plugins[\"{PLUGIN}\"].{field}{way}")
+            format!("create it, or correct spec.strategy.canary.trafficRouting.plugins[\"{PLUGIN}\"].{field}")
         })
     }
 

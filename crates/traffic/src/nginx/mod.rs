@@ -3,4 +3,4 @@
 mod canary_ingress;
 mod router;
 
-pub use router::Nginx;
+pub(crate) use router::Nginx;

@@ -11,7 +11,7 @@ use crate::router::weighted::seen_route;
 use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
 
 /// The router of `trafficRouting.nginx`.
-pub struct Nginx<'a> {
+pub(crate) struct Nginx<'a> {
     pub(crate) spec: &'a NginxTrafficRouting,
     pub(crate) versions: &'a Versions,
 }

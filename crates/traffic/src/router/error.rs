@@ -21,7 +21,7 @@ pub enum RouterError {
     #[error("{}", object.not_found())]
     Missing {
         /// Which.
-        object: ObjectRef,
+        object: Box<ObjectRef>,
         /// What to do about it.
         hint: String,
     },

@@ -74,7 +74,7 @@ impl Seen {
     /// The object; `hint` says what to do when it is not there.
     pub(crate) fn get(&self, name: &ObjectRef, hint: impl FnOnce() -> String) -> Result<&Value, RouterError> {
         self.find(name)?
-            .ok_or_else(|| RouterError::Missing { object: name.clone(), hint: format!("{name}: {}", hint()) })
+            .ok_or_else(|| RouterError::Missing { object: Box::new(name.clone()), hint: format!("{name}: {}", hint()) })
     }
 
     /// The objects of a selection.

@@ -145,9 +145,7 @@ impl<'a> Wanted<'a> {
 
     /// The header routes wanted, in order of precedence; a step without match asks for none.
     pub(crate) fn headers(&self) -> Vec<(&str, &SetHeaderRoute)> {
-        let routes = |name: &'_ str| self.routes.as_ref().and_then(|routes| routes.get_key_value(name));
-        let names = self.owned_routes();
-        let found = names.into_iter().filter_map(|name| routes(name));
+        let found = self.owned_routes().into_iter().filter_map(|name| self.routes.as_ref()?.get_key_value(name));
         found
             .filter_map(|(name, route)| match route {
                 ManagedRoute::Header(step) if !step.matches.items().is_empty() => Some((name.as_str(), step)),

@@ -8,6 +8,7 @@ use super::change::Written;
 use super::error::RouterError;
 use super::wanted::Wanted;
 use crate::istio::{SeenRoute, whole_number};
+use crate::services::Services;
 
 /// What a destination is to the Rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,32 +66,28 @@ impl Split {
 }
 
 impl Weighted<'_> {
-    /// The weights of a list; an error when one is no whole number.
-    fn weights(&self, list: &[Value]) -> Result<Vec<i64>, RouterError> {
-        let read = |(index, entry): (usize, &Value)| {
-            let weight = self.weight(entry);
-            weight.ok_or_else(|| self.shape(format!("{}[{index}].weight", self.place)))
-        };
-        list.iter().enumerate().map(read).collect()
-    }
-
     fn weight(&self, entry: &Value) -> Option<i64> {
         entry.get("weight").filter(|weight| !weight.is_null()).map_or(Some(self.default), whole_number)
     }
 
-    fn shape(&self, field: String) -> RouterError {
-        let wanted = "a whole number from 0 to 2147483647";
-        RouterError::Shape { object: self.object.clone(), field, wanted }
+    /// The weight of an entry; an error when it is no whole number.
+    fn number(&self, index: usize, entry: &Value) -> Result<i64, RouterError> {
+        self.weight(entry).ok_or_else(|| RouterError::Shape {
+            object: self.object.clone(),
+            field: format!("{}[{index}].weight", self.place),
+            wanted: "a whole number from 0 to 2147483647",
+        })
     }
 
     /// The split that keeps what is the user's and sums up to the total.
     fn split(&self, list: &[Value]) -> Result<Split, RouterError> {
         let mut held: i64 = 0;
         let mut names = Vec::new();
-        for (index, ((name, _), entry)) in
-            self.entries.iter().zip(list).enumerate().filter(|(_, ((_, role), _))| *role == Role::Foreign)
-        {
-            let weight = self.weight(entry).ok_or_else(|| self.shape(format!("{}[{index}].weight", self.place)))?;
+        for (index, ((name, role), entry)) in self.entries.iter().zip(list).enumerate() {
+            if *role != Role::Foreign {
+                continue;
+            }
+            let weight = self.number(index, entry)?;
             held = held.saturating_add(weight);
             if weight > 0 {
                 names.push(*name);
@@ -171,7 +168,8 @@ impl Weighted<'_> {
     /// The weights as they are.
     pub(crate) fn read(&self, list: &[Value]) -> Result<SeenRoute, RouterError> {
         let mut seen = seen_route(&self.object, &self.place);
-        for ((_, role), weight) in self.entries.iter().zip(self.weights(list)?) {
+        for (index, ((_, role), entry)) in self.entries.iter().zip(list).enumerate() {
+            let weight = self.number(index, entry)?;
             seen.total = seen.total.saturating_add(weight);
             match role {
                 Role::Canary => seen.canary = seen.canary.saturating_add(weight),
@@ -194,4 +192,15 @@ impl Split {
 pub(crate) fn seen_route(object: &str, place: &str) -> SeenRoute {
     let (object, route) = (object.to_owned(), place.to_owned());
     SeenRoute { object, route, canary: 0, stable: 0, additional: BTreeMap::new(), total: 0 }
+}
+
+/// Counts the weight of a Service in a list that is all the Rollout's.
+pub(crate) fn count(route: &mut SeenRoute, service: &str, weight: i64, services: &Services<'_>) {
+    let sum = match service {
+        _ if service == services.canary => &mut route.canary,
+        _ if service == services.stable => &mut route.stable,
+        _ => route.additional.entry(service.to_owned()).or_default(),
+    };
+    *sum = sum.saturating_add(weight);
+    route.total = route.total.saturating_add(weight);
 }

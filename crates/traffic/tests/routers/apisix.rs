@@ -118,7 +118,7 @@ fn a_header_route_is_a_route_of_its_own_before_the_base() {
     });
     assert_eq!(after.get("ApisixRoute", "m1"), &wanted);
     assert_eq!(after.get("ApisixRoute", "web")["spec"]["http"][0]["priority"], 4);
-    let changed = setup.clone().header("m1", exact("a", "other")).after(&after);
+    let changed = setup.header("m1", exact("a", "other")).after(&after);
     let rule = &changed.get("ApisixRoute", "m1")["spec"]["http"][0];
     assert_eq!((rule["priority"].as_i64(), rule["match"]["exprs"].as_array().unwrap().len()), (Some(5), 1));
 

@@ -187,12 +187,12 @@ proptest! {
         let mut seed = Seed(seed);
         let mut setup = seed.wishes(setup(), false);
         setup.hashes = (*seed.of(&["h1", "h2", ""]), *seed.of(&["h1", "h2", ""]));
-        let hashes = ["h1", "h2", "canary-hash"];
-        let kinds = ["httpRoute", "tcpRoute", "grpcRoute"];
+        let hash = |seed: &mut Seed| *seed.of(&["h1", "h2", "canary-hash"]);
+        let kind = |seed: &mut Seed| *seed.of(&["httpRoute", "tcpRoute", "grpcRoute"]);
         let routes: Vec<Value> = (0..=seed.below(3))
-            .map(|_| route("a", *seed.of(&kinds), seed.below(101) as i64, seed.below(101) as i64))
+            .map(|_| route("a", kind(&mut seed), seed.below(101) as i64, seed.below(101) as i64))
             .collect();
-        let world = world(json!(routes), *seed.of(&hashes), *seed.of(&hashes));
+        let world = world(json!(routes), hash(&mut seed), hash(&mut seed));
         assert!(check(&setup, &world, strip));
         check_weights(&setup, &world, 100, false);
         check(&setup, &seed.mangled(&world), strip);
