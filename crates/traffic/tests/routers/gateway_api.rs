@@ -228,6 +228,15 @@ fn a_position_that_is_wrong_never_costs_a_rule_of_the_users() {
 }
 
 #[test]
+fn a_rule_of_the_users_that_says_the_same_stays_when_the_step_is_over() {
+    let start = World::of([route("HTTPRoute", "web", json!([base(100, 0), user("m1")]))]);
+    let during = web().header("m1", exact("x-user", "m1")).after(&start);
+    assert_eq!(rules(&during), &json!([base(100, 0), user("m1"), user("m1")]));
+    assert_eq!(positions(&during), "{\"m1\":{\"web\":2}}");
+    assert_eq!(rules(&web().after(&during)), rules(&start));
+}
+
+#[test]
 fn a_crash_between_the_two_writes_does_no_harm() {
     let start = World::of([route("HTTPRoute", "web", json!([base(100, 0)]))]);
     let setup = web().weight(10).header("m1", exact("x-user", "m1"));

@@ -2,6 +2,7 @@
 
 use proptest::prelude::{ProptestConfig, any, proptest};
 use serde_json::{Value, json};
+use tidegate_traffic::istio::Span;
 
 use crate::generated::{Seed, check, check_weights};
 use crate::setup::{Setup, exact, owned, owner, span};
@@ -133,6 +134,12 @@ fn several_ingresses_each_get_their_own_and_errors_name_the_right_one() {
     let right = |name| ingress(name, stable()["spec"].clone());
     let after = setup.after(&World::of([right("one"), right("two")]));
     assert!(after.has("Ingress", "shop-one-canary") && after.has("Ingress", "shop-two-canary"));
+    let mut lagging = setup.clone().weight(30).after(&after);
+    let key = ("Ingress".to_owned(), "prod".to_owned(), "shop-one-canary".to_owned());
+    lagging.0.insert(key, after.get("Ingress", "shop-one-canary").clone());
+    let read = setup.clone().weight(30).read(&lagging);
+    assert_eq!(read.canary(), Some(Span { lowest: 10, highest: 30 }));
+    assert_eq!((read.stable(), read.is_as_wanted), (Some(Span { lowest: 70, highest: 90 }), false));
     let wrong =
         World::of([right("one"), ingress("two", json!({"rules": [{"host": "a"}, rule("b", json!([path("x")]))]}))]);
     assert_eq!(setup.error(&wrong), "ingress `two` has no rules using service shop-stable backend");
