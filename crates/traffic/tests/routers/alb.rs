@@ -244,7 +244,7 @@ fn what_cannot_be_done_is_told_in_the_words_of_the_contract() {
         setup().hint(&other),
         "Ingress prod/web: add a path with backend.service.name shop-stable to spec.rules"
     );
-    assert_eq!(setup().error(&World::default()), "ingresses.networking.k8s.io \"web\" not found");
+    assert_eq!(setup().error(&World::default()), "ingress.networking.k8s.io \"web\" not found");
     let torn = World::of([ingress("web", json!({BOOK: "[]"}), json!([path("shop-stable")]))]);
     assert_eq!(
         setup().error(&torn),
