@@ -81,6 +81,8 @@ pub(crate) struct Flags {
     #[command(flatten)]
     pub cluster: ClusterFlags,
     #[command(flatten)]
+    pub routers: RouterFlags,
+    #[command(flatten)]
     pub later: LaterFlags,
 }
 
@@ -150,23 +152,10 @@ pub(crate) struct ClusterFlags {
     pub disable_compression: bool,
 }
 
-/// Flags of features that do not exist yet: accepted, so that manifests need no change, and without effect. Rollouts
-/// that need one of these features are held with a condition that says so.
+/// Objects of traffic routers besides Istio.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Accepted, without effect yet")]
-pub(crate) struct LaterFlags {
-    /// Services worked on at once; they are cheap, one worker does them all
-    #[arg(long, default_value_t = 10)]
-    service_threads: usize,
-    /// Ingresses worked on at once; they are written with the Rollout they belong to
-    #[arg(long, default_value_t = 10)]
-    ingress_threads: usize,
-    /// Pods edited at once; the pods of a Rollout are edited one after the other
-    #[arg(long, default_value_t = 10)]
-    ephemeral_metadata_threads: usize,
-    /// How often an edit of a pod is repeated; the whole look is repeated, without a limit
-    #[arg(long, default_value_t = 3)]
-    ephemeral_metadata_update_pod_retries: usize,
+#[command(next_help_heading = "Traffic routers")]
+pub(crate) struct RouterFlags {
     /// API version of TargetGroupBindings; target groups are not verified yet
     #[arg(long, default_value = "elbv2.k8s.aws/v1beta1")]
     pub aws_target_group_binding_api_version: String,
@@ -185,21 +174,40 @@ pub(crate) struct LaterFlags {
     /// API version of TraefikServices
     #[arg(long, default_value = "traefik.io/v1alpha1")]
     pub traefik_api_version: String,
-    /// API version of Ingresses; networking.k8s.io/v1 is the only one there is today
-    #[arg(long, default_value = "", hide_default_value = true)]
-    ingress_api_version: String,
     /// Version of the App Mesh kinds
     #[arg(long, default_value = "v1beta2")]
     pub appmesh_crd_version: String,
+    /// Verify target groups; they are not verified yet, so with this flag Rollouts behind an AWS load balancer are held
+    #[arg(long, alias = "alb-verify-weight", default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
+    pub aws_verify_target_group: bool,
+}
+
+/// Flags of features that do not exist yet: accepted, so that manifests need no change, and without effect. Rollouts
+/// that need one of these features are held with a condition that says so.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Accepted, without effect yet")]
+pub(crate) struct LaterFlags {
+    /// Services worked on at once; they are cheap, one worker does them all
+    #[arg(long, default_value_t = 10)]
+    service_threads: usize,
+    /// Ingresses worked on at once; they are written with the Rollout they belong to
+    #[arg(long, default_value_t = 10)]
+    ingress_threads: usize,
+    /// Pods edited at once; the pods of a Rollout are edited one after the other
+    #[arg(long, default_value_t = 10)]
+    ephemeral_metadata_threads: usize,
+    /// How often an edit of a pod is repeated; the whole look is repeated, without a limit
+    #[arg(long, default_value_t = 3)]
+    ephemeral_metadata_update_pod_retries: usize,
+    /// API version of Ingresses; networking.k8s.io/v1 is the only one there is today
+    #[arg(long, default_value = "", hide_default_value = true)]
+    ingress_api_version: String,
     /// Ingress class of the AWS load balancer, may be repeated; Ingresses are followed by name, whatever their class
     #[arg(long, default_value = "alb")]
     alb_ingress_classes: Vec<String>,
     /// Ingress class of NGINX, may be repeated; Ingresses are followed by name, whatever their class
     #[arg(long, default_value = "nginx")]
     nginx_ingress_classes: Vec<String>,
-    /// Verify target groups; they are not verified yet, so with this flag Rollouts behind an AWS load balancer are held
-    #[arg(long, alias = "alb-verify-weight", default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
-    pub aws_verify_target_group: bool,
     /// Address of a profiling server; there is none, /debug/queues on the metrics port shows what is being done
     #[arg(long, default_value = "", hide_default_value = true)]
     enable_pprof_address: String,
@@ -332,7 +340,7 @@ mod tests {
         assert_eq!(flags.later.alb_ingress_classes, ["a", "b"]);
         assert_eq!(flags.cluster.namespace.as_deref(), Some("shop"));
         assert_eq!(flags.leader_election_lease_duration, Duration::from_secs(90));
-        assert!(flags.later.aws_verify_target_group);
+        assert!(flags.routers.aws_verify_target_group);
         assert!(Flags::try_parse_from(["rollouts-controller", "--leader-election-retry-period=-2s"]).is_err());
         assert!(Flags::try_parse_from(["rollouts-controller", "--no-such-flag"]).is_err());
     }

@@ -1,5 +1,6 @@
 //! Start, lead, run, stop.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use kube::Config;
 use tidegate_clock::Clock;
-use tidegate_controller::{Controller, Options, Versions};
+use tidegate_controller::{Controller, Options, Router, Versions};
 use tidegate_runtime::admin::{Admin, Pages};
 use tidegate_runtime::certificates::CertificateError;
 use tidegate_runtime::client::{Manners, Rate};
@@ -188,20 +189,27 @@ fn options(flags: &Flags, config: &Config) -> Options {
         experiments: flags.runs("experiment").then_some(flags.experiment_threads),
         without_rollouts: !flags.controllers.is_empty(),
         versions: versions(flags),
+        drives: drives(flags),
         ..Options::default()
     }
+}
+
+/// Who asks for weights to be verified must not be led on without: such Rollouts are held instead.
+fn drives(flags: &Flags) -> BTreeSet<Router> {
+    let can = |router: &Router| !(flags.routers.aws_verify_target_group && *router == Router::Alb);
+    Router::DRIVEN.into_iter().filter(can).collect()
 }
 
 /// In which versions the objects of traffic routers are read and written.
 fn versions(flags: &Flags) -> Versions {
     Versions {
-        traefik_group: flags.traefik_api_group.clone(),
-        traefik: flags.traefik_api_version.clone(),
-        traffic_split: flags.traffic_split_api_version.clone(),
-        ambassador: flags.ambassador_api_version.clone(),
-        app_mesh: flags.appmesh_crd_version.clone(),
-        target_group_binding: flags.aws_target_group_binding_api_version.clone(),
-        alb_resource_tag: flags.alb_tag_key_resource_id.clone(),
+        traefik_group: flags.routers.traefik_api_group.clone(),
+        traefik: flags.routers.traefik_api_version.clone(),
+        traffic_split: flags.routers.traffic_split_api_version.clone(),
+        ambassador: flags.routers.ambassador_api_version.clone(),
+        app_mesh: flags.routers.appmesh_crd_version.clone(),
+        target_group_binding: flags.routers.aws_target_group_binding_api_version.clone(),
+        alb_resource_tag: flags.routers.alb_tag_key_resource_id.clone(),
     }
 }
 

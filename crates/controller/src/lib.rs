@@ -53,6 +53,7 @@ pub use controller::{Controller, Options, run};
 pub use insight::Insight;
 pub use istio::Connect;
 pub use notifications::Notifications;
+pub use tidegate_engine::Router;
 #[cfg(feature = "mutations")]
 pub use tidegate_engine::mutation;
 pub use tidegate_traffic::router::Versions;

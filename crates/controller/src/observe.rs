@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
-use tidegate_api::wire::{Items, Text};
+use tidegate_api::wire::Text;
 use tidegate_engine::{Observed, Router, Traffic, needs_pods, routing};
 use tidegate_runtime::Key;
 use tidegate_validate::labels;
@@ -122,20 +122,7 @@ async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), L
     let now = shared.executor.clock.now_seconds();
     let Some(others) = routing::Others::of(rollout, &seen.routes.versions, &nothing, now) else { return Ok(()) };
     let (found, written) = shared.executor.routers.see(&Key::of(&rollout.metadata), &others).await?;
-    for (name, object) in found.objects() {
-        let looked = || match object {
-            Some(object) => Lookup::Found(object.clone()),
-            None => Lookup::Missing(name.not_found()),
-        };
-        let plural = name.resource.plural.as_str();
-        if plural == "ingresses" {
-            seen.found.ingresses.insert(name.name.clone(), looked());
-        }
-        let mappings = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref()?.ambassador.as_ref());
-        if plural.ends_with("mappings") && mappings.is_some_and(|named| named.mappings.items().contains(&name.name)) {
-            seen.found.mappings.insert(name.name.clone(), looked());
-        }
-    }
+    routing::put_found(rollout, &found, &mut seen.found);
     seen.routes.verified = others.routers.iter().find_map(|router| router.verified());
     drop(others);
     (seen.routes.routers, seen.routes.routed_at) = (found, written);

@@ -41,8 +41,19 @@ pub struct Way {
     pub routing: Value,
     /// What users have made.
     pub objects: Vec<Value>,
-    /// Where the canary's weight is: kind, name, and how to read it.
-    pub place: (&'static str, &'static str, fn(&Value) -> Option<i64>),
+    /// Where the canary's weight is.
+    pub place: Place,
+}
+
+/// Where the canary's weight is.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The kind of object.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How to read it.
+    pub read: fn(&Value) -> Option<i64>,
 }
 
 /// The weight of the canary's entry in a list.
@@ -61,7 +72,11 @@ pub fn traefik() -> Way {
             "spec": {"weighted": {"sticky": {"cookie": {"name": "x"}}, "services": [
                 {"name": "stable", "port": 80}, {"name": "canary", "port": 80}]}}}),
         ],
-        place: ("TraefikService", "shop", |object| entry(&object["spec"]["weighted"]["services"], "name")),
+        place: Place {
+            kind: "TraefikService",
+            name: "shop",
+            read: |object| entry(&object["spec"]["weighted"]["services"], "name"),
+        },
     }
 }
 
@@ -71,7 +86,11 @@ pub fn smi() -> Way {
         name: "smi",
         routing: json!({"smi": {"trafficSplitName": "shop"}}),
         objects: Vec::new(),
-        place: ("TrafficSplit", "shop", |object| entry(&object["spec"]["backends"], "service")),
+        place: Place {
+            kind: "TrafficSplit",
+            name: "shop",
+            read: |object| entry(&object["spec"]["backends"], "service"),
+        },
     }
 }
 
@@ -84,9 +103,13 @@ pub fn nginx() -> Way {
         routing: json!({"nginx": {"stableIngress": "shop"}}),
         objects: vec![json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"},
             "spec": {"ingressClassName": "nginx", "rules": [{"host": "shop.example", "http": {"paths": paths}}]}})],
-        place: ("Ingress", "shop-shop-canary", |object| {
-            object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/canary-weight"].as_str()?.parse().ok()
-        }),
+        place: Place {
+            kind: "Ingress",
+            name: "shop-shop-canary",
+            read: |object| {
+                object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/canary-weight"].as_str()?.parse().ok()
+            },
+        },
     }
 }
 
@@ -100,7 +123,11 @@ pub fn gateway_api() -> Way {
             json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "shop"},
             "spec": {"parentRefs": [{"name": "gate"}], "rules": [{"backendRefs": refs}]}}),
         ],
-        place: ("HTTPRoute", "shop", |object| entry(&object["spec"]["rules"][0]["backendRefs"], "name")),
+        place: Place {
+            kind: "HTTPRoute",
+            name: "shop",
+            read: |object| entry(&object["spec"]["rules"][0]["backendRefs"], "name"),
+        },
     }
 }
 
@@ -113,12 +140,16 @@ pub fn alb() -> Way {
         routing: json!({"alb": {"ingress": "shop", "servicePort": 80}}),
         objects: vec![json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"},
             "spec": {"ingressClassName": "alb", "rules": [{"http": {"paths": paths}}]}})],
-        place: ("Ingress", "shop", |object| {
-            let action = object["metadata"]["annotations"]["alb.ingress.kubernetes.io/actions.stable"].as_str()?;
-            let action: Value = serde_json::from_str(action).ok()?;
-            let group = action["ForwardConfig"]["TargetGroups"].as_array()?.first()?.clone();
-            (group["ServiceName"] == "canary").then(|| group["Weight"].as_i64())?
-        }),
+        place: Place {
+            kind: "Ingress",
+            name: "shop",
+            read: |object| {
+                let action = object["metadata"]["annotations"]["alb.ingress.kubernetes.io/actions.stable"].as_str()?;
+                let action: Value = serde_json::from_str(action).ok()?;
+                let group = action["ForwardConfig"]["TargetGroups"].as_array()?.first()?.clone();
+                (group["ServiceName"] == "canary").then(|| group["Weight"].as_i64())?
+            },
+        },
     }
 }
 
@@ -129,7 +160,7 @@ pub fn ambassador() -> Way {
         routing: json!({"ambassador": {"mappings": ["shop"]}}),
         objects: vec![json!({"apiVersion": "getambassador.io/v2", "kind": "Mapping", "metadata": {"name": "shop"},
             "spec": {"prefix": "/", "service": "stable:80"}})],
-        place: ("Mapping", "shop-canary", |object| object["spec"]["weight"].as_i64()),
+        place: Place { kind: "Mapping", name: "shop-canary", read: |object| object["spec"]["weight"].as_i64() },
     }
 }
 
@@ -143,10 +174,14 @@ pub fn apisix() -> Way {
             json!({"apiVersion": "apisix.apache.org/v2", "kind": "ApisixRoute", "metadata": {"name": "shop"},
             "spec": {"http": [{"name": "web", "match": {"paths": ["/*"]}, "backends": backends}]}}),
         ],
-        place: ("ApisixRoute", "shop", |object| {
-            let backends = object["spec"]["http"][0]["backends"].as_array()?;
-            backends.iter().find(|backend| backend["serviceName"] == "canary")?["weight"].as_i64()
-        }),
+        place: Place {
+            kind: "ApisixRoute",
+            name: "shop",
+            read: |object| {
+                let backends = object["spec"]["http"][0]["backends"].as_array()?;
+                backends.iter().find(|backend| backend["serviceName"] == "canary")?["weight"].as_i64()
+            },
+        },
     }
 }
 
@@ -171,10 +206,14 @@ pub fn app_mesh() -> Way {
             node("stable-node"),
             node("canary-node"),
         ],
-        place: ("VirtualRouter", "shop", |object| {
-            let targets = object["spec"]["routes"][0]["httpRoute"]["action"]["weightedTargets"].as_array()?;
-            targets.iter().find(|target| target["virtualNodeRef"]["name"] == "canary-node")?["weight"].as_i64()
-        }),
+        place: Place {
+            kind: "VirtualRouter",
+            name: "shop",
+            read: |object| {
+                let targets = object["spec"]["routes"][0]["httpRoute"]["action"]["weightedTargets"].as_array()?;
+                targets.iter().find(|target| target["virtualNodeRef"]["name"] == "canary-node")?["weight"].as_i64()
+            },
+        },
     }
 }
 

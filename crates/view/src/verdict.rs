@@ -32,7 +32,8 @@ pub fn judge(seen: &Observed, now: Timestamp) -> Option<Verdict> {
 fn is_known(seen: &Observed) -> bool {
     let canary = seen.rollout.spec.canary();
     let routing = canary.and_then(|canary| canary.traffic_routing.as_ref());
-    let is_driven = routing.is_none_or(|routing| routers(routing).iter().all(|(router, _)| *router == Router::Istio));
+    let is_driven =
+        routing.is_none_or(|routing| routers(routing).iter().all(|(router, _)| Router::DRIVEN.contains(router)));
     let has_plugins = canary.is_some_and(|canary| canary.steps.items().iter().any(|step| step.plugin.is_some()));
     // Objects that are not here may be in a primary cluster, which only the controller can reach.
     let is_here = |looked: &Lookup<serde_json::Value>| matches!(looked, Lookup::Found(_));

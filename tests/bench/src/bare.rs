@@ -84,6 +84,7 @@ pub(crate) async fn aborts(stage: &Stage, count: usize) -> Result<f64> {
         let mut answered = 0;
         while answered < count {
             tokio::select! {
+                biased;
                 event = events.next() => match event.context("the watch of Rollouts ended")?? {
                     WatchEvent::Modified(object) if object.data.pointer("/status/abort") == Some(&Value::Bool(true)) => {
                         let name = object.metadata.name.unwrap_or_default();

@@ -15,7 +15,7 @@ use tidegate_clock::Clock;
 use tidegate_controller::Options;
 use tidegate_real_tests::{client, crds_are_served, kubectl_ok, manifests, start};
 use tidegate_runtime::lease::Leadership;
-use tidegate_sim::routers::{self, Way};
+use tidegate_sim::routers::{self, Place, Way};
 use tidegate_testbed::prepare_gateway_api_kinds;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -93,7 +93,7 @@ impl Stage<'_> {
     }
 
     async fn weight(&self) -> Option<i64> {
-        let (kind, name, read) = self.way.place;
+        let Place { kind, name, read } = self.way.place;
         let of = self.way.objects.iter().find(|object| object["kind"] == kind).cloned();
         let of = of.unwrap_or_else(|| json!({"apiVersion": "split.smi-spec.io/v1alpha1", "kind": kind}));
         let found = api(self.client, &of, &self.namespace).get_opt(name).await.unwrap()?;
@@ -106,7 +106,8 @@ impl Stage<'_> {
         loop {
             let rollout = serde_json::to_value(self.rollouts().get("shop").await.unwrap()).unwrap();
             let status = &rollout["status"];
-            let is_current = status["observedGeneration"] == rollout["metadata"]["generation"].to_string();
+            let generation = rollout["metadata"]["generation"].to_string();
+            let is_current = status["observedGeneration"].as_str() == Some(generation.as_str());
             let said = status["canary"]["weights"]["canary"]["weight"].as_i64().unwrap_or(0);
             let found = self.weight().await.unwrap_or(0);
             if is_current && status["phase"] == phase && said == weight && found == weight {
@@ -125,7 +126,7 @@ impl Stage<'_> {
 
     /// Somebody writes what stands in Git, again and again.
     async fn sync(&self, weight: i64) {
-        let (kind, name, _) = self.way.place;
+        let Place { kind, name, .. } = self.way.place;
         let Some(object) =
             self.way.objects.iter().find(|found| found["kind"] == kind && found["metadata"]["name"] == name)
         else {

@@ -7,6 +7,7 @@ mod error;
 mod loading;
 mod observed;
 mod request;
+mod routers;
 mod watch;
 
 pub(crate) use address::{

@@ -35,11 +35,12 @@ pub(crate) async fn observe(cluster: &Cluster, objects: &Objects, now: Timestamp
         found: found(cluster, rollout).await?,
         analysis_runs: objects.analysis_runs.iter().filter(|run| owned(&run.metadata, uid)).cloned().collect(),
         experiments: objects.experiments.clone(),
-        drives: [tidegate_engine::Router::Istio].into(),
+        drives: tidegate_engine::Router::DRIVEN.into(),
         rollout: rollout.clone(),
         ..Observed::default()
     };
     see_routes(cluster, &mut seen).await?;
+    super::routers::see(cluster, &mut seen, now).await?;
     if needs_pods(&seen, now) {
         let selector = rollout.spec.selector.as_ref().map(selector_text);
         seen.pods = cluster.objects(PODS, &Selection { labels: selector, ..Selection::default() }).await?;
@@ -151,7 +152,7 @@ async fn see_routes(cluster: &Cluster, seen: &mut Observed) -> Result<(), ApiErr
 }
 
 /// When a controller last wrote an object, as the API server noted it.
-fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
+pub(super) fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
     let Lookup::Found(object) = looked else { return None };
     let notes = object.pointer("/metadata/managedFields")?.as_array()?.iter();
     let text = |note: &Value, field: &str| note.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();

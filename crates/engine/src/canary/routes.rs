@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
 use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::{Edit, Hashes, SeenRoute, edit_destination_rule, stages};
-use tidegate_traffic::router::{Change, Router, RouterError};
+use tidegate_traffic::router::{Change, RouterError};
 
 use super::traffic::{Recorded, Wanted};
 use crate::pass::{Held, Pass, plain_weights};
@@ -138,8 +138,8 @@ impl<'a> Pass<'a> {
         }
         let others = self.others(&traffic);
         let can_edit = others.is_some_and(|others| {
-            let edits = |router: &Box<dyn Router + '_>| router.edit(&self.seen.routes.routers, &others.wanted);
-            others.routers.iter().any(|router| edits(router).is_ok_and(|changes| !changes.is_empty()))
+            let mut edits = others.routers.iter().map(|router| router.edit(&self.seen.routes.routers, &others.wanted));
+            edits.any(|changes| changes.is_ok_and(|changes| !changes.is_empty()))
         });
         if !members.is_empty() || can_edit {
             self.act(Write::Routes(Box::new(traffic)));

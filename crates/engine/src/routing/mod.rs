@@ -17,7 +17,7 @@ use tidegate_traffic::istio::{Desired, Hashes, Routing, merged};
 
 pub(crate) use objects::Objects;
 pub(crate) use others::apply;
-pub use others::{Others, not_before};
+pub use others::{Others, not_before, put_found};
 pub(crate) use problems::problem;
 
 use crate::plan::{Subsets, Traffic};

@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 use tidegate_api::rollout::Rollout;
-use tidegate_api::wire::Text;
+use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::SeenRoute;
 use tidegate_traffic::router::{
     Action, Change, Need, Owner, Router, RouterError, Seen, Versions, Wanted, read_back, routers,
 };
+use tidegate_validate::references::{Found, Lookup};
 
 use crate::observed::Observed;
 use crate::plan::Traffic;
@@ -84,4 +85,24 @@ pub(crate) fn problem(seen: &Observed) -> Option<RouterError> {
     let traffic = Traffic::default();
     let others = Others::of(&seen.rollout, &seen.routes.versions, &traffic, Timestamp::UNIX_EPOCH)?;
     others.changes(&seen.routes.routers).err()
+}
+
+/// Hands on what validation looks at too.
+pub fn put_found(rollout: &Rollout, seen: &Seen, found: &mut Found) {
+    let mappings = rollout.spec.canary().and_then(|canary| canary.traffic_routing.as_ref()?.ambassador.as_ref());
+    let is_mapping = |name: &String| mappings.is_some_and(|named| named.mappings.items().contains(name));
+    for (name, object) in seen.objects() {
+        let looked = match object {
+            Some(object) => Lookup::Found(object.clone()),
+            None => Lookup::Missing(name.not_found()),
+        };
+        match name.resource.plural.as_str() {
+            "ingresses" => found.ingresses.insert(name.name.clone(), looked),
+            // Those that the controller makes have a weight, as those of users must not.
+            "mappings" | "ambassadormappings" if is_mapping(&name.name) => {
+                found.mappings.insert(name.name.clone(), looked)
+            }
+            _ => None,
+        };
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use tidegate_sim::routers::all;
+use tidegate_sim::routers::{Place, all};
 
 use super::{paused, running};
 
@@ -34,7 +34,7 @@ async fn an_abort_moves_all_weight_to_stable_first() {
         world.written();
         world.patch_status("shop", json!({"abort": true})).await;
         world.pass(2).await;
-        let (kind, name, _) = way.place;
+        let Place { kind, name, .. } = way.place;
         assert_eq!(world.weight(&way).await, Some(0), "{}", way.name);
         assert_eq!(world.said().await, (0, 100), "{}", way.name);
         let written = world.written();
@@ -69,7 +69,7 @@ fn meddle(object: &mut Value) {
 async fn what_somebody_changes_is_set_back_and_the_object_says_who_it_was() {
     for way in all() {
         let world = paused(&way).await;
-        let (kind, name, _) = way.place;
+        let Place { kind, name, .. } = way.place;
         let mut object = world.get(kind, name).await;
         meddle(&mut object);
         let params = kube::api::PostParams { field_manager: Some("argocd".to_owned()), ..Default::default() };

@@ -4,7 +4,7 @@ mod life;
 mod trouble;
 
 use serde_json::{Value, json};
-use tidegate_sim::routers::{self, Way};
+use tidegate_sim::routers::{self, Place, Way};
 
 use crate::world::{World, image, rollout, service};
 
@@ -49,7 +49,7 @@ async fn paused(way: &Way) -> World {
 impl World {
     /// The canary's weight, as the router reads it.
     async fn weight(&self, way: &Way) -> Option<i64> {
-        let (kind, name, read) = way.place;
+        let Place { kind, name, read } = way.place;
         let found = self.api(kind).get_opt(name).await.unwrap()?;
         read(&serde_json::to_value(found).unwrap())
     }

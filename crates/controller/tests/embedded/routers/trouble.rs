@@ -3,7 +3,7 @@
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
 
-use tidegate_sim::routers::{alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
+use tidegate_sim::routers::{Place, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
 
 use super::{cluster, paused, strategy};
 use crate::world::{World, image, resource, rollout, service};
@@ -37,7 +37,7 @@ async fn a_missing_object_is_named_and_its_arrival_is_enough() {
 async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled() {
     for way in [traefik(), gateway_api()] {
         let world = paused(&way).await;
-        let (kind, name, _) = way.place;
+        let Place { kind, name, .. } = way.place;
         world.delete(kind, name).await;
         world.pass(5).await;
         assert_eq!(world.shown("shop").await.0, "Degraded", "{}", way.name);
