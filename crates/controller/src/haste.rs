@@ -1,8 +1,9 @@
 //! Many aborts at once: routes first.
 //!
 //! Whoever aborts hundreds of Rollouts wants their traffic back on stable, all of it, and only then to be told so. Each abort
-//! is one write of a route and three others: the status, the Service of the canary, the time at which its pods go. On a busy
-//! API server these others would take turns with the routes that are still to come, so while aborts pour in they wait.
+//! is two writes that take traffic away, a route and then the Service of the canary, and two that do not: the status, and
+//! the time at which its pods go. On a busy API server these would take turns with the routes that are still to come, so while
+//! aborts pour in they wait.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,24 +52,34 @@ impl Recent {
 }
 
 impl Haste {
-    /// Routes of a Rollout were written; whether what is left of its plan waits.
-    pub(crate) fn follows(&self, seen: &Observed, plan: &Plan, done: usize) -> bool {
-        if is_aborted(seen) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).note(Instant::now());
+    /// Routes of a Rollout were written; whether what is left to do about it waits.
+    pub(crate) fn follows(&self, seen: &Observed) -> bool {
+        if !is_aborted(seen) {
+            return false;
         }
-        self.holds(seen, plan, done)
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.note(Instant::now());
+        recent.is_on(Instant::now())
     }
 
-    /// Whether a plan, of which so many writes are done, waits.
-    pub(crate) fn holds(&self, seen: &Observed, plan: &Plan, done: usize) -> bool {
-        let left = || plan.actions.iter().skip(done);
-        let is_something_left = plan.status.is_some() || left().next().is_some();
-        let moves_traffic = || left().any(|action| matches!(action.write, Write::Routes(_) | Write::Subsets(_)));
-        is_something_left
+    /// Whether of a plan only that is done now which takes traffic away.
+    pub(crate) fn holds(&self, seen: &Observed, plan: &Plan) -> bool {
+        let is_something = plan.status.is_some() || !plan.actions.is_empty();
+        let moves_traffic = || plan.actions.iter().any(|action| moves_traffic(&action.write));
+        is_something
             && is_aborted(seen)
             && !moves_traffic()
             && self.0.lock().unwrap_or_else(PoisonError::into_inner).is_on(Instant::now())
     }
+}
+
+fn moves_traffic(write: &Write) -> bool {
+    matches!(write, Write::Routes(_) | Write::Subsets(_))
+}
+
+/// Whether a write takes traffic away too, once routes have: proxies that are behind are sent to stable pods by it.
+pub(crate) fn is_urgent(write: &Write) -> bool {
+    matches!(write, Write::SwitchService { .. })
 }
 
 fn is_aborted(seen: &Observed) -> bool {

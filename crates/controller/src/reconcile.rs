@@ -132,6 +132,7 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
         Carried::Out => {}
         Carried::ButEvictions => return Ok(Looked::ButEvictions),
         Carried::ButRoutes(problem) => return Ok(Looked::ButRoutes(problem)),
+        Carried::Routes => return Ok(Looked::Over(Next::Soon)),
         Carried::Later => return Ok(Looked::Over(Next::After(LOOK_AGAIN))),
     }
     let next = if !plan.actions.is_empty() || plan.status.is_some() {

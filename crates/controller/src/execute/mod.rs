@@ -30,7 +30,7 @@ use tidegate_runtime::{Key, Queue};
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
-use crate::haste::Haste;
+use crate::haste::{Haste, is_urgent};
 use crate::istio::Istio;
 use crate::metrics::Metrics;
 use crate::routers::Routers;
@@ -105,6 +105,8 @@ pub(crate) enum Carried {
     ButEvictions,
     /// Routes could not be written, and nothing that comes after them was done.
     ButRoutes(String),
+    /// Only routes were written, among those of many others; what else takes traffic away comes next.
+    Routes,
     /// The rest waits until the routes of others are written.
     Later,
 }
@@ -119,11 +121,12 @@ impl Executor {
     pub(crate) async fn execute(&self, seen: &Observed, pods: &[Value], plan: &Plan) -> Result<Carried, LookError> {
         let key = Key::of(&seen.rollout.metadata);
         let execution = Execution { executor: self, seen, pods, key, own: Own::default() };
-        if self.haste.holds(seen, plan, 0) {
-            return Ok(Carried::Later);
-        }
+        let holds = self.haste.holds(seen, plan);
         let mut refused = false;
-        for (place, action) in plan.actions.iter().enumerate() {
+        for action in &plan.actions {
+            if holds && !is_urgent(&action.write) {
+                continue;
+            }
             let written = execution.write_in_time(&action.write).await;
             if written.is_err() && mutation::is(Mutation::GoesOnAfterAFailure) {
                 continue;
@@ -131,8 +134,8 @@ impl Executor {
             match written? {
                 Outcome::Done => {
                     execution.tell(&action.events);
-                    if matches!(action.write, Write::Routes(_)) && self.haste.follows(seen, plan, place + 1) {
-                        return Ok(Carried::Later);
+                    if matches!(action.write, Write::Routes(_)) && self.haste.follows(seen) {
+                        return Ok(Carried::Routes);
                     }
                 }
                 Outcome::Refused => refused = true,
@@ -141,6 +144,9 @@ impl Executor {
         }
         if refused {
             return Ok(Carried::ButEvictions);
+        }
+        if holds {
+            return Ok(Carried::Later);
         }
         if let Some(change) = &plan.status {
             let written = in_time("patch", "Rollout", &execution.key, execution.write_status(&change.status)).await;
