@@ -17,8 +17,16 @@ const BURST: f64 = 25.0;
 /// After this long it may have one more.
 const REFILL_SECONDS: f64 = 300.0;
 
-/// What makes two events the same one: the object, the type and reason, and the text unless it is one of too many.
-pub(super) type Same = (String, bool, String, Option<String>);
+/// What makes two events the same one: the object, the type and reason, and the text unless it is one of too many. Kept as a
+/// digest: the texts of thousands of objects would weigh more than all else that is known of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Same(u64);
+
+impl Same {
+    fn of(event: impl Hash) -> Self {
+        Self(digest(event))
+    }
+}
 
 /// An event as it is to be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +36,7 @@ pub(super) struct Telling {
 }
 
 struct Similar {
-    /// Digests of the texts: whole ones of thousands of objects weigh more than all else that is known of these.
+    /// Digests of the texts.
     messages: BTreeSet<u64>,
     last: Timestamp,
 }
@@ -40,8 +48,8 @@ struct Budget {
 
 /// What was told lately.
 pub(super) struct Correlator {
-    similar: Recent<(String, bool, String), Similar>,
-    budgets: Recent<String, Budget>,
+    similar: Recent<Same, Similar>,
+    budgets: Recent<Same, Budget>,
 }
 
 impl Correlator {
@@ -53,8 +61,9 @@ impl Correlator {
     /// How an event is told; not at all when there were too many about this object.
     pub(super) fn judge(&mut self, uid: &str, event: &Event, at: Timestamp) -> Option<Telling> {
         let (is_warning, reason) = (event.severity == Severity::Warning, event.reason.clone());
-        let kind = (uid.to_owned(), is_warning, reason.clone());
-        let similar = self.similar.entry(&kind, || Similar { messages: BTreeSet::new(), last: at });
+        let similar = self
+            .similar
+            .entry(&Same::of((uid, is_warning, &reason)), || Similar { messages: BTreeSet::new(), last: at });
         if at.duration_since(similar.last) > WITHIN {
             similar.messages.clear();
         }
@@ -64,16 +73,17 @@ impl Correlator {
         let (message, text) = if is_one_of_many {
             (format!("(combined from similar events): {}", event.message), None)
         } else {
-            (event.message.clone(), Some(event.message.clone()))
+            (event.message.clone(), Some(&event.message))
         };
+        let same = Same::of((uid, is_warning, &reason, text));
         let has_room = self.take(uid, at);
         // Why something is stuck must not be lost because much went well before; the same reason again may.
         let must_be_told = is_life_cycle(&reason) || (is_warning && is_news);
-        (has_room || must_be_told).then(|| Telling { same: (uid.to_owned(), is_warning, reason, text), message })
+        (has_room || must_be_told).then_some(Telling { same, message })
     }
 
     fn take(&mut self, uid: &str, at: Timestamp) -> bool {
-        let budget = self.budgets.entry(&uid.to_owned(), || Budget { left: BURST, at });
+        let budget = self.budgets.entry(&Same::of(uid), || Budget { left: BURST, at });
         let passed = at.duration_since(budget.at).as_secs_f64().max(0.0);
         budget.left = (budget.left + passed / REFILL_SECONDS).min(BURST);
         budget.at = at;
@@ -85,9 +95,9 @@ impl Correlator {
     }
 }
 
-fn digest(text: &str) -> u64 {
+fn digest(what: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
+    what.hash(&mut hasher);
     hasher.finish()
 }
 
