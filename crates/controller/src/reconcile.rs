@@ -78,6 +78,9 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             Looked::ButEvictions if without.evictions => return Ok(Next::After(SYNC_RETRY)),
             Looked::ButEvictions => without.evictions = true,
             Looked::ButRoutes(problem) => without.routes = Some(problem),
+            // The canary's Service follows its route before anybody else's turn comes.
+            Looked::Routed if !without.is_routed => without.is_routed = true,
+            Looked::Routed => return Ok(Next::Soon),
             Looked::Over(next) => {
                 return match without.routes {
                     Some(problem) => Err(LookError::Routes { key: key.clone(), problem }),
@@ -94,6 +97,8 @@ struct Without {
     evictions: bool,
     /// Why routes could not be written.
     routes: Option<String>,
+    /// Routes were written a moment ago.
+    is_routed: bool,
 }
 
 /// What came of one look.
@@ -104,6 +109,8 @@ enum Looked {
     ButEvictions,
     /// Routes could not be written; the text says why.
     ButRoutes(String),
+    /// Only routes were written, among those of many others.
+    Routed,
 }
 
 /// Observes, plans, executes.
@@ -132,7 +139,7 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
         Carried::Out => {}
         Carried::ButEvictions => return Ok(Looked::ButEvictions),
         Carried::ButRoutes(problem) => return Ok(Looked::ButRoutes(problem)),
-        Carried::Routes => return Ok(Looked::Over(Next::Soon)),
+        Carried::Routes => return Ok(Looked::Routed),
         Carried::Later => return Ok(Looked::Over(Next::After(LOOK_AGAIN))),
     }
     let next = if !plan.actions.is_empty() || plan.status.is_some() {

@@ -7,7 +7,7 @@ use tidegate_sim::Invariant;
 use tidegate_sim::journal::Mirror;
 
 use super::cast::{Ending, Kind, LAST_IMAGE, LAST_SIZE, Member};
-use super::floor::ceiling;
+use super::floor::{ceiling, floor};
 use super::objects::{NAMESPACE, ROLLOUTS, SERVICES, available, hash, owner, selected, sets_of, size, text};
 
 /// Rollouts with one kind of ending end where a quiet run ends.
@@ -81,8 +81,11 @@ fn aborted(rollout: &Value, mirror: &Mirror) -> Result<(), String> {
     let is_well = well >= LAST_SIZE;
     let all: i64 = running_now.iter().map(|(_, size)| size).sum();
     let serve: i64 = sets_of(mirror, rollout).map(|set| available(set)).sum();
-    // One that does not get well leaves the pods that do serve where they are, and gets beside them all that surge allows.
-    let is_full = all >= ceiling(rollout) && serve >= LAST_SIZE;
+    // One that does not get well leaves the pods that do serve where they are, and gets beside them all that surge allows. Where
+    // those that serve are no more than must, none of them may go for it.
+    let of_others = || sets_of(mirror, rollout).filter(|set| hash(set) != stable);
+    let are_needed = || serve <= floor(rollout) && of_others().all(|set| available(set) == size(set));
+    let is_full = all >= ceiling(rollout) && (serve >= LAST_SIZE || are_needed());
     let is_on_stable = match is_well {
         true => running_now == [(stable, LAST_SIZE)],
         false => running_now.iter().any(|(hash, size)| *hash == stable && (*size == LAST_SIZE || is_full)),

@@ -64,7 +64,7 @@ async fn of_many_aborts_at_once_all_routes_are_written_before_the_rest() {
     let before = written[..last].iter().filter(|(_, path)| is_other(path)).count();
     assert!(before <= 8 * 2, "{before} other writes before the last route: {written:?}");
     let services = written[..last].iter().filter(|(_, path)| is_service(path)).count();
-    assert!(services > MANY / 2, "the Services of canaries are sent to stable at once: {services}");
+    assert!(services >= MANY - 2, "the Services of canaries are sent to stable at once: {services}");
     // And the rest follows: every one says that it is aborted, and is at rest.
     for name in (0..MANY).map(name) {
         assert_eq!(world.shown(&name).await.0, "Degraded", "{name}");
