@@ -297,15 +297,37 @@ fn why_is_told_of_every_recorded_state_and_says_who_knows() {
     }
 }
 
-#[test]
-fn why_asks_nobody_about_routers_that_are_not_driven_here() {
-    let world = World::new();
+/// A Rollout in its first pause, behind a router.
+fn routed(routing: &Value) -> Value {
     let pause = json!({"phase": "Paused", "message": "CanaryPauseStep", "currentStepIndex": 1,
         "pauseConditions": [{"reason": "CanaryPauseStep", "startTime": "2026-01-01T00:00:00Z"}]});
     let mut rollout = canary("web", steps(), pause);
-    rollout["spec"]["strategy"]["canary"]["trafficRouting"] = json!({"nginx": {"stableIngress": "web"}});
-    world.rollout(&rollout);
+    let canary = &mut rollout["spec"]["strategy"]["canary"];
+    canary["trafficRouting"] = routing.clone();
+    (canary["stableService"], canary["canaryService"]) = (json!("stable"), json!("canary"));
+    rollout
+}
+
+#[test]
+fn why_asks_nobody_about_routers_that_are_not_driven_here() {
+    let world = World::new();
+    world.rollout(&routed(&json!({"plugins": {"acme/router": {"route": "web"}}})));
     let answer: Value = serde_json::from_slice(&world.run(&["why", "web", "-o", "json"]).stdout).unwrap();
     assert_eq!(answer["source"], "status");
     assert_eq!(answer["waitingFor"][0]["what"], "someone to promote or abort (CanaryPauseStep)");
+}
+
+#[test]
+fn why_looks_at_the_objects_of_other_routers() {
+    let world = World::new();
+    for name in ["stable", "canary"] {
+        let spec = json!({"selector": {"app": "web"}, "ports": [{"port": 80}]});
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec});
+        world.create("/api/v1/namespaces/default/services", &service);
+    }
+    world.rollout(&routed(&json!({"nginx": {"stableIngress": "web"}})));
+    let answer: Value = serde_json::from_slice(&world.run(&["why", "web", "-o", "json"]).stdout).unwrap();
+    assert_eq!(answer["source"], "engine");
+    let first = answer["waitingFor"][0]["what"].as_str().unwrap();
+    assert!(first.contains("ingress.networking.k8s.io \"web\" not found"), "{answer}");
 }

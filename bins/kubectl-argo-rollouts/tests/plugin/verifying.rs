@@ -51,7 +51,7 @@ fn what_would_be_written_and_what_is_not_supported_is_said_with_exit_code_2() {
     let mut routed = canary("routed", steps(), json!({}));
     routed["spec"]["strategy"]["canary"]["stableService"] = json!("stable");
     routed["spec"]["strategy"]["canary"]["canaryService"] = json!("canary");
-    routed["spec"]["strategy"]["canary"]["trafficRouting"] = json!({"nginx": {"stableIngress": "shop"}});
+    routed["spec"]["strategy"]["canary"]["trafficRouting"] = json!({"plugins": {"acme/router": {}}});
     world.rollout(&routed);
     for name in ["stable", "canary"] {
         let spec = json!({"selector": {"app": "routed"}, "ports": [{"port": 80}]});
@@ -63,11 +63,13 @@ fn what_would_be_written_and_what_is_not_supported_is_said_with_exit_code_2() {
     assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["NAMESPACE", "NAME", "VERDICT", "WHY"]);
     assert!(lines[2].starts_with("default    new     would-write  "), "{text}");
     assert!(
-        lines[3].starts_with("default    routed  unsupported  spec.strategy.canary.trafficRouting.nginx"),
+        lines[3].starts_with(
+            "default    routed  unsupported  spec.strategy.canary.trafficRouting.plugins[\"acme/router\"]"
+        ),
         "{text}"
     );
     assert_eq!(lines[4], "Not supported here:");
-    assert_eq!(lines[5], "  spec.strategy.canary.trafficRouting.nginx: rollout default/routed");
+    assert_eq!(lines[5], "  spec.strategy.canary.trafficRouting.plugins[\"acme/router\"]: rollout default/routed");
     assert_eq!(lines[6], "0 same, 1 would-write, 1 unsupported");
     let told: Value = serde_json::from_str(&verified(&world, &["verify", "-A", "-o", "json"], 2)).unwrap();
     assert_eq!(told["counts"], json!({"same": 0, "would-write": 1, "unsupported": 1}));
