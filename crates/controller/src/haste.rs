@@ -1,9 +1,9 @@
 //! Many aborts at once: routes first.
 //!
 //! Whoever aborts hundreds of Rollouts wants their traffic back on stable, all of it, and only then to be told so. Each abort
-//! is two writes that take traffic away, a route and then the Service of the canary, and two that do not: the status, and
-//! the time at which its pods go. On a busy API server these would take turns with the routes that are still to come, so while
-//! aborts pour in they wait.
+//! is one write of a route and three others: the time at which the canary's pods go, which counts from its route and is noted
+//! right after it, its Service, and the status. On a busy API server these would take turns with the routes that are
+//! still to come (and a Service makes others write, too), so while aborts pour in the last two wait.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,7 +62,7 @@ impl Haste {
         recent.is_on(Instant::now())
     }
 
-    /// Whether of a plan only that is done now which takes traffic away.
+    /// Whether of a plan only that is done now which is urgent.
     pub(crate) fn holds(&self, seen: &Observed, plan: &Plan) -> bool {
         let is_something = plan.status.is_some() || !plan.actions.is_empty();
         let moves_traffic = || plan.actions.iter().any(|action| moves_traffic(&action.write));
@@ -77,9 +77,9 @@ fn moves_traffic(write: &Write) -> bool {
     matches!(write, Write::Routes(_) | Write::Subsets(_))
 }
 
-/// Whether a write takes traffic away too, once routes have: proxies that are behind are sent to stable pods by it.
+/// Whether a write does not wait.
 pub(crate) fn is_urgent(write: &Write) -> bool {
-    matches!(write, Write::SwitchService { .. })
+    matches!(write, Write::SetDeadline { .. })
 }
 
 fn is_aborted(seen: &Observed) -> bool {

@@ -78,7 +78,7 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             Looked::ButEvictions if without.evictions => return Ok(Next::After(SYNC_RETRY)),
             Looked::ButEvictions => without.evictions = true,
             Looked::ButRoutes(problem) => without.routes = Some(problem),
-            // The canary's Service follows its route before anybody else's turn comes.
+            // When the canary's pods go is noted before anybody else's turn comes.
             Looked::Routed if !without.is_routed => without.is_routed = true,
             Looked::Routed => return Ok(Next::Soon),
             Looked::Over(next) => {

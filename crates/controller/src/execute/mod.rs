@@ -105,7 +105,7 @@ pub(crate) enum Carried {
     ButEvictions,
     /// Routes could not be written, and nothing that comes after them was done.
     ButRoutes(String),
-    /// Only routes were written, among those of many others; what else takes traffic away comes next.
+    /// Only routes were written, among those of many others; what else is urgent comes next.
     Routes,
     /// The rest waits until the routes of others are written.
     Later,

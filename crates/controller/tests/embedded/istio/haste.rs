@@ -59,12 +59,12 @@ async fn of_many_aborts_at_once_all_routes_are_written_before_the_rest() {
     let is_word = |path: &str| path.contains("/events");
     let last = written.iter().rposition(|(_, path)| is_route(path)).unwrap();
     assert_eq!(written.iter().filter(|(_, path)| is_route(path)).count(), MANY, "each once: {written:?}");
-    let is_service = |path: &str| path.contains("/services/");
-    let is_other = |path: &str| !is_route(path) && !is_service(path) && !is_word(path);
+    let is_set = |path: &str| path.contains("/replicasets/");
+    let is_other = |path: &str| !is_route(path) && !is_set(path) && !is_word(path);
     let before = written[..last].iter().filter(|(_, path)| is_other(path)).count();
     assert!(before <= 8 * 2, "{before} other writes before the last route: {written:?}");
-    let services = written[..last].iter().filter(|(_, path)| is_service(path)).count();
-    assert!(services >= MANY - 2, "the Services of canaries are sent to stable at once: {services}");
+    let noted = written[..last].iter().filter(|(_, path)| is_set(path)).count();
+    assert!(noted >= MANY - 2, "when pods go is noted at once: {noted}");
     // And the rest follows: every one says that it is aborted, and is at rest.
     for name in (0..MANY).map(name) {
         assert_eq!(world.shown(&name).await.0, "Degraded", "{name}");
