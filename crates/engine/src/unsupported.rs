@@ -2,11 +2,9 @@
 
 use tidegate_api::rollout::{Rollout, RolloutTrafficRouting};
 use tidegate_api::wire::Items;
+use tidegate_traffic::gateway_api::PLUGIN;
 
 use crate::observed::{Observed, Router};
-
-/// The one plugin that has a counterpart here.
-const GATEWAY_API: &str = "argoproj-labs/gatewayAPI";
 
 /// The routers a Rollout names, in the order they are driven, with their fields.
 pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
@@ -24,7 +22,7 @@ pub fn routers(routing: &RolloutTrafficRouting) -> Vec<(Router, String)> {
     // The newer routers are unknown fields to this version: they must not be taken for "no router".
     let plugins = routing.plugins.iter().flat_map(|plugins| plugins.to_object().into_iter().map(|(name, _)| name));
     let plugins = plugins.map(|name| match name.as_str() {
-        GATEWAY_API => (Router::GatewayApi, format!("plugins[{name:?}]")),
+        PLUGIN => (Router::GatewayApi, format!("plugins[{name:?}]")),
         _ => (Router::Plugin, format!("plugins[{name:?}]")),
     });
     let unknown = routing.unknown.keys().map(|name| (Router::Plugin, name.clone()));

@@ -43,12 +43,7 @@ impl Traefik<'_> {
             if service.is_empty() {
                 return Err(Wording::TraefikName.hint(format!("{name}: add spec.weighted.services[{index}].name")));
             }
-            let role = match service {
-                _ if service == wanted.services.canary => Role::Canary,
-                _ if service == wanted.services.stable => Role::Stable,
-                _ => Role::Foreign,
-            };
-            entries.push((service, role));
+            entries.push((service, Role::of(service, wanted)));
         }
         let roles = [
             (Role::Canary, Wording::TraefikCanary, wanted.services.canary),

@@ -45,12 +45,7 @@ pub(super) fn weighted<'a>(
         if service.is_empty() {
             return Err(Wording::ApisixServiceName.hint(format!("{name}: add {place}[{at}].serviceName")));
         }
-        let role = match service {
-            _ if service == wanted.services.canary => Role::Canary,
-            _ if service == wanted.services.stable => Role::Stable,
-            _ => Role::Foreign,
-        };
-        entries.push((service, role));
+        entries.push((service, Role::of(service, wanted)));
     }
     for service in [wanted.services.canary, wanted.services.stable] {
         if !entries.iter().any(|(other, _)| *other == service) {

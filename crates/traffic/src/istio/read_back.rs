@@ -33,6 +33,16 @@ pub struct Span {
     pub highest: i64,
 }
 
+impl Span {
+    /// Of all these; none when there are none.
+    pub(crate) fn over(weights: impl Iterator<Item = i64>) -> Option<Self> {
+        weights.fold(None, |span: Option<Self>, weight| {
+            let Self { lowest, highest } = span.unwrap_or(Self { lowest: weight, highest: weight });
+            Some(Self { lowest: lowest.min(weight), highest: highest.max(weight) })
+        })
+    }
+}
+
 /// The weights of one route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenRoute {
@@ -82,9 +92,7 @@ impl Seen {
     }
 
     fn span(&self, weight: impl Fn(&SeenRoute) -> i64) -> Option<Span> {
-        let lowest = self.routes.iter().map(&weight).min()?;
-        let highest = self.routes.iter().map(&weight).max()?;
-        Some(Span { lowest, highest })
+        Span::over(self.routes.iter().map(weight))
     }
 }
 

@@ -35,9 +35,7 @@ impl Read {
     }
 
     fn span(&self, weight: impl Fn(&SeenRoute) -> i64) -> Option<Span> {
-        let lowest = self.routes.iter().map(&weight).min()?;
-        let highest = self.routes.iter().map(&weight).max()?;
-        Some(Span { lowest, highest })
+        Span::over(self.routes.iter().map(weight))
     }
 }
 

@@ -25,6 +25,17 @@ pub(crate) enum Role {
     Foreign,
 }
 
+impl Role {
+    /// Of a Service, where experiments have no place.
+    pub(crate) fn of(service: &str, wanted: &Wanted<'_>) -> Self {
+        match service {
+            _ if service == wanted.services.canary => Self::Canary,
+            _ if service == wanted.services.stable => Self::Stable,
+            _ => Self::Foreign,
+        }
+    }
+}
+
 /// A list of destinations.
 pub(crate) struct Weighted<'a> {
     /// Kind, namespace and name.
