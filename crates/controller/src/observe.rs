@@ -120,7 +120,10 @@ async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), L
     let rollout = &seen.rollout;
     let nothing = Traffic::default();
     let now = shared.executor.clock.now_seconds();
-    let Some(others) = routing::Others::of(rollout, &seen.routes.versions, &nothing, now) else { return Ok(()) };
+    let Some(others) = routing::Others::of(rollout, &seen.routes.versions, &nothing, now) else {
+        shared.executor.routers.forget(&Key::of(&rollout.metadata));
+        return Ok(());
+    };
     let (found, written) = shared.executor.routers.see(&Key::of(&rollout.metadata), &others).await?;
     routing::put_found(rollout, &found, &mut seen.found);
     seen.routes.verified = others.routers.iter().find_map(|router| router.verified());
