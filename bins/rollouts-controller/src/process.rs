@@ -196,6 +196,12 @@ fn options(flags: &Flags, config: &Config) -> Options {
 
 /// Who asks for weights to be verified must not be led on without: such Rollouts are held instead.
 fn drives(flags: &Flags) -> BTreeSet<Router> {
+    if flags.routers.aws_verify_target_group {
+        warn!(
+            "--aws-verify-target-group: target groups cannot be verified yet, so Rollouts with trafficRouting.alb are held; \
+             leave the flag out to have them led on unverified"
+        );
+    }
     let can = |router: &Router| !(flags.routers.aws_verify_target_group && *router == Router::Alb);
     Router::DRIVEN.into_iter().filter(can).collect()
 }

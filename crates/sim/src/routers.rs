@@ -5,10 +5,11 @@
 use serde_json::{Value, json};
 
 /// Group, version, kind and name in URLs.
-const KINDS: [(&str, &str, &str, &str); 8] = [
+const KINDS: [(&str, &str, &str, &str); 9] = [
     ("traefik.io", "v1alpha1", "TraefikService", "traefikservices"),
     ("split.smi-spec.io", "v1alpha1", "TrafficSplit", "trafficsplits"),
     ("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes"),
+    ("gateway.networking.k8s.io", "v1", "TCPRoute", "tcproutes"),
     ("getambassador.io", "v2", "Mapping", "mappings"),
     ("apisix.apache.org", "v2", "ApisixRoute", "apisixroutes"),
     ("appmesh.k8s.aws", "v1beta2", "VirtualService", "virtualservices"),
@@ -115,19 +116,22 @@ pub fn nginx() -> Way {
 
 /// The Gateway API.
 pub fn gateway_api() -> Way {
+    gateway("gateway API", "httpRoute", "HTTPRoute")
+}
+
+/// The Gateway API below HTTP, whose routes clusters of today serve in another version than those the plugin asks for.
+pub fn gateway_api_tcp() -> Way {
+    gateway("gateway API TCP", "tcpRoute", "TCPRoute")
+}
+
+fn gateway(name: &'static str, field: &str, kind: &'static str) -> Way {
     let refs = json!([{"name": "stable", "port": 80, "weight": 100}, {"name": "canary", "port": 80, "weight": 0}]);
     Way {
-        name: "gateway API",
-        routing: json!({"plugins": {"argoproj-labs/gatewayAPI": {"httpRoute": "shop", "namespace": "default"}}}),
-        objects: vec![
-            json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "shop"},
-            "spec": {"parentRefs": [{"name": "gate"}], "rules": [{"backendRefs": refs}]}}),
-        ],
-        place: Place {
-            kind: "HTTPRoute",
-            name: "shop",
-            read: |object| entry(&object["spec"]["rules"][0]["backendRefs"], "name"),
-        },
+        name,
+        routing: json!({"plugins": {"argoproj-labs/gatewayAPI": {field: "shop", "namespace": "default"}}}),
+        objects: vec![json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": {"name": "shop"},
+            "spec": {"parentRefs": [{"name": "gate"}], "rules": [{"backendRefs": refs}]}})],
+        place: Place { kind, name: "shop", read: |object| entry(&object["spec"]["rules"][0]["backendRefs"], "name") },
     }
 }
 
@@ -219,5 +223,5 @@ pub fn app_mesh() -> Way {
 
 /// All of them.
 pub fn all() -> Vec<Way> {
-    vec![traefik(), smi(), nginx(), gateway_api(), alb(), ambassador(), apisix(), app_mesh()]
+    vec![traefik(), smi(), nginx(), gateway_api(), gateway_api_tcp(), alb(), ambassador(), apisix(), app_mesh()]
 }

@@ -24,21 +24,30 @@ pub(super) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) 
         for need in needs {
             match need {
                 Need::Object(name) => {
-                    let path = format!("{}/{}", collection(&name.resource, &name.namespace), escaped(&name.name));
-                    let object = read(cluster, &path, &name.to_string()).await?;
-                    let written = object.clone().and_then(|object| written_at(&Lookup::Found(object)));
-                    seen.routes.routed_at = seen.routes.routed_at.max(written);
-                    found.put(name, object);
+                    let rest = format!("/{}", escaped(&name.name));
+                    match read(cluster, &name.resource, &name.namespace, &rest, &name.to_string()).await? {
+                        Read::NotServed => found.put_unserved(&name.resource),
+                        Read::Missing => found.put(name, None),
+                        Read::Found(object) => {
+                            let looked = Lookup::Found(object.clone());
+                            seen.routes.routed_at = seen.routes.routed_at.max(written_at(&looked));
+                            found.put(name, Some(object));
+                        }
+                    }
                 }
                 Need::Selected(selection) => {
-                    let labels = escaped(&selection.labels);
-                    let path = collection(&selection.resource, &selection.namespace) + "?labelSelector=" + &labels;
-                    let list = read(cluster, &path, &selection.resource.plural).await?.unwrap_or_default();
-                    let items = list["items"].as_array().cloned().unwrap_or_default();
-                    let named = items
-                        .into_iter()
-                        .map(|item| (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), item));
-                    found.put_selected(selection, named.collect());
+                    let (resource, namespace) = (selection.resource.clone(), selection.namespace.clone());
+                    let rest = format!("?labelSelector={}", escaped(&selection.labels));
+                    match read(cluster, &resource, &namespace, &rest, &resource.plural).await? {
+                        Read::NotServed | Read::Missing => found.put_unserved(&resource),
+                        Read::Found(list) => {
+                            let items = list["items"].as_array().cloned().unwrap_or_default();
+                            let named = items
+                                .into_iter()
+                                .map(|item| (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), item));
+                            found.put_selected(selection, named.collect());
+                        }
+                    }
                 }
             }
         }
@@ -50,16 +59,33 @@ pub(super) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) 
     Ok(())
 }
 
-fn collection(resource: &Resource, namespace: &str) -> String {
-    let root = if resource.group.is_empty() { "api" } else { "apis" };
-    format!("/{root}/{}/namespaces/{}/{}", resource.api_version(), escaped(namespace), resource.plural)
+enum Read {
+    /// The cluster does not know the kind.
+    NotServed,
+    /// It knows the kind, and this is not there.
+    Missing,
+    Found(Value),
 }
 
-/// What is at a path; none when it is not there.
-async fn read(cluster: &Cluster, path: &str, what: &str) -> Result<Option<Value>, ApiError> {
-    match cluster.at(path, what).await {
-        Ok(object) => Ok(Some(object)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
+/// What is there, in whichever version of those that say the same.
+async fn read(
+    cluster: &Cluster,
+    resource: &Resource,
+    namespace: &str,
+    rest: &str,
+    what: &str,
+) -> Result<Read, ApiError> {
+    let root = if resource.group.is_empty() { "api" } else { "apis" };
+    for version in resource.versions() {
+        let served = Resource { version: version.to_owned(), ..resource.clone() };
+        let (api_version, plural) = (served.api_version(), &served.plural);
+        let path = format!("/{root}/{api_version}/namespaces/{}/{plural}{rest}", escaped(namespace));
+        match cluster.at(&path, what).await {
+            Ok(object) => return Ok(Read::Found(object)),
+            Err(error) if error.is_missing_object() => return Ok(Read::Missing),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(Read::NotServed)
 }

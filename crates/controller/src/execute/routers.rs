@@ -11,12 +11,10 @@ use tidegate_engine::{Event, Traffic};
 use tidegate_runtime::Key;
 use tidegate_traffic::router::{self, Action, Change, Router, RouterError, Seen, Wanted};
 
+use super::routes::MOST_TRIES;
 use super::{Execution, FIELD_MANAGER, post_params};
 use crate::error::LookError;
 use crate::whole::WholeObject;
-
-/// Times that a write is tried while others write too.
-const MOST_TRIES: usize = 4;
 
 /// Why a change was not written.
 enum Failure {
@@ -46,7 +44,11 @@ impl Execution<'_> {
                 Ok(()) => {}
                 Err(Failure::Stop(error)) => return Err(error),
                 Err(Failure::Outrun) => {
-                    problems.push(format!("{}: others write the same objects all the time", router.name()));
+                    let name = router.name();
+                    problems.push(format!(
+                        "trafficRouting.{name}: its objects were written by others {MOST_TRIES} times in a row; see who \
+                         does it in their metadata.managedFields, and have them leave the weights alone"
+                    ));
                 }
                 Err(Failure::Problem(problem)) => problems.push(problem),
             }

@@ -25,7 +25,7 @@ use crate::uncertain::Kind;
 use crate::whole::WholeObject;
 
 /// Times that a write is tried while others write too.
-const MOST_TRIES: usize = 4;
+pub(super) const MOST_TRIES: usize = 4;
 
 /// VirtualServices whose last write failed, by Rollout: they come first the next time.
 #[derive(Clone, Default)]

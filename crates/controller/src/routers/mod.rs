@@ -119,6 +119,19 @@ impl Routers {
                 break;
             }
             for need in needs {
+                let resource = match &need {
+                    Need::Object(name) => &name.resource,
+                    Need::Selected(selection) => &selection.resource,
+                };
+                match self.known(resource).presence {
+                    Presence::Unknown => return Err(LookError::NotSynced("objects of routers")),
+                    Presence::Absent => {
+                        seen.put_unserved(resource);
+                        all.insert(need);
+                        continue;
+                    }
+                    Presence::Served(_) => {}
+                }
                 match &need {
                     Need::Object(name) => {
                         let found = self.look_up(name).await?;
@@ -145,11 +158,6 @@ impl Routers {
     async fn look_up(&self, name: &ObjectRef) -> Result<Option<Arc<WholeObject>>, LookError> {
         let known = self.known(&name.resource);
         let key = Key::new(name.namespace.clone(), name.name.clone());
-        match known.presence {
-            Presence::Unknown => return Err(LookError::NotSynced("objects of routers")),
-            Presence::Absent => return Ok(None),
-            Presence::Served(_) => {}
-        }
         let is_doubted = self.lock().doubted.contains(name);
         if known.store.is_synced() && !is_doubted {
             return Ok(match known.store.stored(&key) {
@@ -162,11 +170,6 @@ impl Routers {
 
     async fn select(&self, selection: &Selection) -> Result<Vec<Arc<WholeObject>>, LookError> {
         let known = self.known(&selection.resource);
-        match known.presence {
-            Presence::Unknown => return Err(LookError::NotSynced("objects of routers")),
-            Presence::Absent => return Ok(Vec::new()),
-            Presence::Served(_) => {}
-        }
         if known.store.is_synced() {
             let all = known.store.within(&selection.namespace);
             let none = BTreeMap::new();

@@ -21,8 +21,6 @@ use crate::whole::WholeObject;
 
 /// How often to ask.
 const EVERY: Duration = Duration::from_secs(5);
-/// Its routes came as `v1alpha2` and are `v1` now; what other routers are served as is said by flags.
-const GATEWAY_API: &str = "gateway.networking.k8s.io";
 /// How soon to ask again after no answer.
 const FAILED: Duration = Duration::from_secs(2);
 
@@ -123,18 +121,10 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// In which version a kind is served: the one that is asked for, or else, where all versions say the same, any.
+    /// In which version a kind is served.
     async fn presence(&mut self, kind: &Resource) -> kube::Result<Presence> {
-        if self.serves(kind, &kind.version).await? {
-            return Ok(Presence::Served(kind.version.clone()));
-        }
-        if kind.group != GATEWAY_API {
-            return Ok(Presence::Absent);
-        }
-        let Some(group) = self.ask(&kind.group).await? else { return Ok(Presence::Absent) };
-        let versions = group["versions"].as_array().cloned().unwrap_or_default();
-        for version in versions.iter().filter_map(|found| found["version"].as_str()) {
-            if version != kind.version && self.serves(kind, version).await? {
+        for version in kind.versions() {
+            if self.serves(kind, version).await? {
                 return Ok(Presence::Served(version.to_owned()));
             }
         }

@@ -89,7 +89,7 @@ pub(crate) fn resource(kind: &str) -> ApiResource {
         "Ingress" => ("networking.k8s.io", "v1"),
         "TraefikService" => ("traefik.io", "v1alpha1"),
         "TrafficSplit" => ("split.smi-spec.io", "v1alpha1"),
-        "HTTPRoute" => ("gateway.networking.k8s.io", "v1"),
+        "HTTPRoute" | "TCPRoute" => ("gateway.networking.k8s.io", "v1"),
         "Mapping" => ("getambassador.io", "v2"),
         "ApisixRoute" => ("apisix.apache.org", "v2"),
         "VirtualRouter" | "VirtualNode" => ("appmesh.k8s.aws", "v1beta2"),

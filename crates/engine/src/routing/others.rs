@@ -94,7 +94,7 @@ pub fn put_found(rollout: &Rollout, seen: &Seen, found: &mut Found) {
     for (name, object) in seen.objects() {
         let looked = match object {
             Some(object) => Lookup::Found(object.clone()),
-            None => Lookup::Missing(name.not_found()),
+            None => Lookup::Missing(seen.absence(name)),
         };
         match name.resource.plural.as_str() {
             "ingresses" => found.ingresses.insert(name.name.clone(), looked),

@@ -1,6 +1,6 @@
 //! Kinds of routes.
 
-use crate::router::Resource;
+use crate::router::{GATEWAY_API, Resource};
 
 /// A kind of route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Kind {
             Self::Tcp => ("v1alpha2", "TCPRoute", "tcproutes"),
             Self::Tls => ("v1alpha2", "TLSRoute", "tlsroutes"),
         };
-        Resource::new("gateway.networking.k8s.io", version, kind, plural)
+        Resource::new(GATEWAY_API, version, kind, plural)
     }
 
     /// The key of the ConfigMap that holds positions of rules; only requests with headers have them.

@@ -1,8 +1,11 @@
 //! Why a router leaves its objects as they are.
 
 use super::change::Event;
-use super::object::ObjectRef;
+use super::object::{ObjectRef, Resource};
 use super::wording::Wording;
+
+/// What the API says of a kind that it does not serve.
+pub(super) const NOT_SERVED: &str = "the server could not find the requested resource";
 
 /// Why objects cannot be edited or read.
 ///
@@ -24,6 +27,12 @@ pub enum RouterError {
         object: Box<ObjectRef>,
         /// What to do about it.
         hint: String,
+    },
+    /// The cluster does not know the kind.
+    #[error("{NOT_SERVED}")]
+    NotServed {
+        /// Which kind.
+        resource: Box<Resource>,
     },
     /// Nobody has looked for an object yet: nothing can be said.
     #[error("{what} has not been read yet")]
@@ -137,6 +146,11 @@ impl RouterError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Contract { hint, .. } | Self::Missing { hint, .. } => Some(hint.clone()),
+            Self::NotServed { resource } => Some(format!(
+                "{} of {} is not served: install the CRDs of the router, or correct the flag that names this version",
+                resource.kind,
+                resource.api_version()
+            )),
             Self::Plugin { error, .. } => error.hint(),
             Self::Several(errors) => {
                 let hints: Vec<String> = errors.iter().filter_map(Self::hint).collect();

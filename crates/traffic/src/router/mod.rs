@@ -20,6 +20,7 @@ pub use change::{Action, Change, Event, Failure, Written};
 pub use configured::{Router, routers};
 pub use error::RouterError;
 pub use needs::{Need, Seen, Selection};
+pub(crate) use object::GATEWAY_API;
 pub use object::{ObjectRef, Resource};
 pub use read::{Read, read_back};
 pub use versions::Versions;

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The group of the Gateway API.
+pub(crate) const GATEWAY_API: &str = "gateway.networking.k8s.io";
+
 /// A kind of object as the API serves it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
@@ -24,6 +27,14 @@ impl Resource {
     /// `group/version`, as objects say it.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// Versions to look for it in, the one that is asked for first. Which version other routers are served in is said by flags;
+    /// routes of the Gateway API say the same in all of theirs, and clusters drop the early ones.
+    pub fn versions(&self) -> Vec<&str> {
+        let same: &[&str] = if self.group == GATEWAY_API { &["v1", "v1beta1", "v1alpha3", "v1alpha2"] } else { &[] };
+        let others = same.iter().copied().filter(|version| *version != self.version);
+        std::iter::once(self.version.as_str()).chain(others).collect()
     }
 
     pub(crate) fn named(&self, namespace: &str, name: &str) -> ObjectRef {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use tidegate_sim::routers::{Place, all};
+use tidegate_sim::routers::{Place, all, gateway_api, nginx, smi, traefik};
 
-use super::{paused, running};
+use super::{paused, running, together};
 
 #[tokio::test(start_paused = true)]
 async fn weights_follow_the_steps_to_the_end_and_all_goes_back_to_stable() {
@@ -82,5 +82,23 @@ async fn what_somebody_changes_is_set_back_and_the_object_says_who_it_was() {
         assert_eq!(repaired["involvedObject"]["kind"], kind, "{}", way.name);
         let message = repaired["message"].as_str().unwrap();
         assert!(message.contains("changed by argocd, set back for Rollout default/shop"), "{message}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_routers_of_one_rollout_have_the_same_weights_at_every_step() {
+    let ways = [nginx(), smi(), traefik(), gateway_api()];
+    let world = paused(&together(&ways)).await;
+    for (wanted, said) in [(25, (25, 75)), (50, (50, 50))] {
+        for way in &ways {
+            assert_eq!((world.weight(way).await, world.said().await), (Some(wanted), said), "{}", way.name);
+        }
+        world.promote("shop").await;
+        world.pass(30).await;
+    }
+    world.pass(60).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
+    for way in &ways {
+        assert_eq!(world.weight(way).await, Some(0), "{}", way.name);
     }
 }

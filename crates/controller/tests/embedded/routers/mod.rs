@@ -13,6 +13,16 @@ fn strategy(way: &Way) -> Value {
         "steps": [{"setWeight": 25}, {"pause": {}}, {"setWeight": 50}, {"pause": {}}]}})
 }
 
+/// Several routers as those of one Rollout.
+fn together(ways: &[Way]) -> Way {
+    let mut routing = serde_json::Map::new();
+    for way in ways {
+        routing.extend(way.routing.as_object().unwrap().clone());
+    }
+    let objects = ways.iter().flat_map(|way| way.objects.clone()).collect();
+    Way { name: "together", routing: routing.into(), objects, place: ways[0].place }
+}
+
 /// A cluster with the kinds of all routers.
 async fn cluster() -> World {
     let mut crds = tidegate_install::crds();

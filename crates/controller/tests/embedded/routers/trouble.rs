@@ -5,7 +5,7 @@ use serde_json::json;
 
 use tidegate_sim::routers::{Place, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
 
-use super::{cluster, paused, strategy};
+use super::{cluster, paused, strategy, together};
 use crate::world::{World, image, resource, rollout, service};
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +64,10 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
     world.create(service("canary")).await;
     world.create(rollout("shop", strategy(&way))).await;
     world.pass(30).await;
-    assert_eq!(world.shown("shop").await.0, "Degraded");
+    let (phase, message) = world.shown("shop").await;
+    assert_eq!(phase, "Degraded");
+    let wanted = "the server could not find the requested resource (TraefikService of traefik.io/v1alpha1 is not served: install";
+    assert!(message.contains(wanted), "{message}");
     let crds: Api<DynamicObject> = Api::all_with(world.client.clone(), &resource("CustomResourceDefinition"));
     for crd in kinds() {
         crds.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
@@ -84,4 +87,19 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
     crds.delete("traefikservices.traefik.io", &DeleteParams::default()).await.unwrap();
     world.pass(12).await;
     assert_eq!(world.shown("shop").await.0, "Degraded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_moves_what_can_be_moved_where_the_object_of_one_of_two_routers_is_gone() {
+    let ways = [traefik(), gateway_api()];
+    let world = paused(&together(&ways)).await;
+    assert_eq!((world.weight(&ways[0]).await, world.weight(&ways[1]).await), (Some(25), Some(25)));
+    world.delete("TraefikService", "shop").await;
+    world.pass(5).await;
+    world.patch_status("shop", json!({"abort": true})).await;
+    world.pass(5).await;
+    assert_eq!(world.weight(&ways[1]).await, Some(0));
+    let (phase, message) = world.shown("shop").await;
+    assert_eq!(phase, "Degraded");
+    assert!(message.contains("traefikservices.traefik.io \"shop\" not found"), "{message}");
 }
