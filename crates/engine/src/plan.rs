@@ -207,10 +207,10 @@ pub struct Traffic {
     /// Header and mirror routes by name, as the steps so far leave them; all other managed ones are removed. None when
     /// there are to be none at all.
     pub routes: Option<BTreeMap<String, ManagedRoute>>,
-    /// Pod template hash of the canary, for routers that name pods.
-    pub canary_hash: String,
+    /// Pod template hash of the canary, for routers that name pods; none leaves what names them as it is.
+    pub canary_hash: Option<String>,
     /// Pod template hash of the stable set, likewise.
-    pub stable_hash: String,
+    pub stable_hash: Option<String>,
     /// In which order the VirtualServices change, by their place in the Rollout's list.
     pub stages: Vec<Stage>,
     /// Nothing new is wanted: somebody else changed the routes.

@@ -22,11 +22,14 @@ struct Arguments {
     /// Rollouts behind VirtualServices and DestinationRules
     #[arg(long)]
     routes: bool,
-    /// Rollouts that ask for analysis, of services that fail, hang and lie
+    /// Rollouts behind traffic routers besides Istio
     #[arg(long, conflicts_with = "routes")]
+    routers: bool,
+    /// Rollouts that ask for analysis, of services that fail, hang and lie
+    #[arg(long, conflicts_with_all = ["routes", "routers"])]
     analyses: bool,
     /// Rollouts that ask for Experiments, and Experiments that stand alone
-    #[arg(long, conflicts_with_all = ["routes", "analyses"])]
+    #[arg(long, conflicts_with_all = ["routes", "routers", "analyses"])]
     experiments: bool,
     /// Print the event log of every run
     #[arg(long)]
@@ -37,9 +40,10 @@ struct Arguments {
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
-    let experiment = match (arguments.routes, arguments.analyses, arguments.experiments) {
+    let experiment = match (arguments.routes, arguments.routers, arguments.analyses, arguments.experiments) {
         (true, ..) => safety::experiment_with_routes(),
-        (_, true, _) => safety::experiment_with_analyses(),
+        (_, true, ..) => safety::experiment_with_routers(),
+        (_, _, true, _) => safety::experiment_with_analyses(),
         (.., true) => safety::experiment_with_experiments(),
         _ => safety::experiment(),
     };

@@ -7,6 +7,7 @@ use anyhow::Result;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
 use tidegate_apiserver::ApiServer;
 use tidegate_clock::Clock;
 use tidegate_controller::{Analysis, Options};
@@ -91,9 +92,13 @@ fn start(world: &tidegate_sim::World, name: &str, metrics: &Metrics) -> JoinHand
 
 /// Makes our kinds and those of Istio known.
 pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
+    install(client, tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds())).await
+}
+
+async fn install(client: &Client, kinds: impl IntoIterator<Item = Value>) -> kube::Result<()> {
     let resource = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let crds: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
+    for crd in kinds {
         let crd = serde_json::from_value(crd).map_err(kube::Error::SerdeError)?;
         crds.create(&PostParams::default(), &crd).await?;
     }
@@ -105,15 +110,23 @@ pub(crate) async fn install_crds(client: &Client) -> kube::Result<()> {
 pub(crate) fn prepared() -> Option<ApiServer> {
     static SERVER: OnceLock<Option<ApiServer>> = OnceLock::new();
     // On a thread of its own: whoever asks may be inside a runtime.
-    let made = || std::thread::spawn(prepare).join().ok().flatten();
+    let made = || std::thread::spawn(|| prepare(Vec::new())).join().ok().flatten();
     SERVER.get_or_init(made).clone()
 }
 
-fn prepare() -> Option<ApiServer> {
+/// The same with the kinds of other routers.
+pub(crate) fn prepared_with_routers() -> Option<ApiServer> {
+    static SERVER: OnceLock<Option<ApiServer>> = OnceLock::new();
+    let made = || std::thread::spawn(|| prepare(tidegate_sim::routers::crds())).join().ok().flatten();
+    SERVER.get_or_init(made).clone()
+}
+
+fn prepare(more: Vec<Value>) -> Option<ApiServer> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().ok()?;
     runtime.block_on(async {
         let world = tidegate_sim::World::empty(Setting::new(0));
         install_crds(&world.client(USER)).await.ok()?;
+        install(&world.client(USER), more).await.ok()?;
         Some(world.server().clone())
     })
 }
@@ -121,6 +134,14 @@ fn prepare() -> Option<ApiServer> {
 /// How a kind is reached.
 pub(crate) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+/// The API of an object's own kind.
+pub(crate) fn api_of(client: &Client, namespace: &str, object: &Value) -> Api<DynamicObject> {
+    let (version, kind) =
+        (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str().unwrap_or_default());
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    Api::namespaced_with(client.clone(), namespace, &resource(group, version, kind))
 }
 
 /// The API of a kind that scenarios may name.

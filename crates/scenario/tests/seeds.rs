@@ -59,6 +59,19 @@ fn rollouts_behind_routes_never_send_requests_to_nothing_whatever_goes_wrong() {
 }
 
 #[test]
+fn rollouts_behind_other_routers_never_send_requests_to_nothing_whatever_goes_wrong() {
+    // Among them 334: a VirtualNode of App Mesh was given to a new canary before it had pods.
+    let failed = failures(&safety::experiment_with_routers(), 0..400);
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn the_stable_node_of_app_mesh_stands_for_the_new_pods_before_it_gets_their_requests() {
+    let failed = failures(&safety::experiment_with_routers(), 2549..2550);
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
 fn rollouts_that_ask_for_analysis_pass_no_step_without_a_verdict_whatever_services_say() {
     let failed = failures(&safety::experiment_with_analyses(), 0..200);
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));

@@ -7,8 +7,10 @@ use kube::Client;
 use tidegate_apiserver::{ApiServer, Body, WithoutManagers};
 use tower_service::Service;
 
+use crate::routers;
+
 /// Puts a name on every request, and says that the answer need not tell who manages which field: nothing in a world
-/// reads that but for the objects of Istio, and reading it over took longer than the rest of most objects.
+/// reads that but for the objects of traffic routers, and reading it over took longer than the rest of most objects.
 #[derive(Clone, Debug)]
 struct Named {
     server: ApiServer,
@@ -26,7 +28,7 @@ impl Service<Request<kube::client::Body>> for Named {
 
     fn call(&mut self, mut request: Request<kube::client::Body>) -> Self::Future {
         request.headers_mut().insert(header::USER_AGENT, self.name.clone());
-        if !request.uri().path().starts_with("/apis/networking.istio.io/") {
+        if !routers::is_path_of_one(request.uri().path()) {
             request.extensions_mut().insert(WithoutManagers);
         }
         self.server.call(request)
@@ -34,7 +36,7 @@ impl Service<Request<kube::client::Body>> for Named {
 }
 
 /// A client of the server under a name, in the namespace `default`; what it reads has no `managedFields`, the objects of
-/// Istio apart. Call it inside a runtime.
+/// traffic routers apart. Call it inside a runtime.
 pub fn named(server: &ApiServer, name: &str) -> Client {
     let name = HeaderValue::from_str(name).unwrap_or_else(|_| HeaderValue::from_static("unnamed"));
     Client::new(Named { server: server.clone(), name }, "default")

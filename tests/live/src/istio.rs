@@ -27,7 +27,8 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("VALIDATION_WEBHOOK_CONFIG_NAME", ""),
     ("POD_NAMESPACE", SYSTEM),
 ];
-const MESH_CONFIG: &str = "enableAutoMtls: false\n";
+/// Proxies try nothing again by themselves: that would hide requests that failed.
+const MESH_CONFIG: &str = "enableAutoMtls: false\ndefaultHttpRetryPolicy:\n  attempts: 0\n";
 
 /// A running istiod.
 pub(crate) struct Istiod {

@@ -7,6 +7,7 @@
 //!   load.rs      requests without a pause            client.rs     one connection
 //!   shares.rs    what chance explains                report.rs     the table
 //!   objects.rs   what is put into the cluster        cluster.rs    how
+//!   gateway_api.rs   the same with Gateway and HTTPRoute
 //! ```
 //!
 //! This crate must never be needed by anything, never look into the controller (all it knows is what the API server, the
@@ -14,6 +15,7 @@
 
 mod client;
 mod cluster;
+mod gateway_api;
 mod istio;
 mod load;
 mod objects;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gateway_api;
 use crate::istio::GATEWAY_LABEL;
 
 /// The name of the Rollout, of its VirtualService and of its DestinationRule.
@@ -16,6 +17,8 @@ pub(crate) enum Level {
     Host,
     /// Two subsets of one Service.
     Subset,
+    /// Two Services in an HTTPRoute of the Gateway API.
+    Route,
 }
 
 /// What connections carry.
@@ -85,6 +88,11 @@ pub(crate) fn all(plan: &Plan, place: &Place) -> Vec<Value> {
     let mut objects = match plan.level {
         Level::Host => vec![service("stable", plan, place), service("canary", plan, place)],
         Level::Subset => vec![service(SHOP, plan, place), rule(place)],
+        Level::Route => {
+            let services = vec![service("stable", plan, place), service("canary", plan, place)];
+            let around = gateway_api::all(place, &place.host(plan));
+            return services.into_iter().chain(around).chain([rollout(plan, place)]).collect();
+        }
     };
     if plan.is_east_west && plan.level == Level::Host {
         objects.push(service(SHOP, plan, place));
@@ -145,7 +153,7 @@ fn sidecar(place: &Place) -> Value {
 
 fn virtual_service(plan: &Plan, place: &Place) -> Value {
     let destination = |host: &str, subset: &str| match plan.level {
-        Level::Host => json!({"host": host}),
+        Level::Host | Level::Route => json!({"host": host}),
         Level::Subset => json!({"host": SHOP, "subset": subset}),
     };
     let mut canary = json!({"destination": destination("canary", "next"), "weight": 0});
@@ -172,12 +180,16 @@ fn rollout(plan: &Plan, place: &Place) -> Value {
         Carries::Tcp => json!({"name": SHOP, "tcpRoutes": [{"port": place.port}]}),
     };
     let managed: Vec<Value> = plan.managed.iter().map(|name| json!({"name": name})).collect();
-    let mut routing = json!({"istio": {"virtualService": selected}, "managedRoutes": managed});
+    let mut routing = match plan.level {
+        Level::Route => gateway_api::routing(place),
+        Level::Host | Level::Subset => json!({"istio": {"virtualService": selected}}),
+    };
+    set(&mut routing, "managedRoutes", json!(managed));
     let mut canary = json!({"steps": plan.steps, "scaleDownDelaySeconds": 5, "abortScaleDownDelaySeconds": 5});
     if let Some(total) = plan.total {
         set(&mut routing, "maxTrafficWeight", json!(total));
     }
-    if plan.level == Level::Host {
+    if plan.level != Level::Subset {
         set(&mut canary, "stableService", json!("stable"));
         set(&mut canary, "canaryService", json!("canary"));
     } else if let Some(istio) = routing.get_mut("istio") {

@@ -12,7 +12,7 @@ use tidegate_testbed::{Part, free_ports};
 use crate::client::{Target, ask_over_tcp, ask_over_tls, once};
 use crate::istio::at;
 use crate::load::{HTTP, Kind, Load};
-use crate::objects::{self, Carries, GATEWAY, Place, Plan, SHOP};
+use crate::objects::{self, Carries, GATEWAY, Level, Place, Plan, SHOP};
 use crate::report::{Report, Row};
 use crate::say;
 use crate::stage::Stage;
@@ -159,7 +159,7 @@ impl<'a> Shop<'a> {
         let requests = versions.values().sum();
         let hits = |version: &str| versions.get(version).copied().unwrap_or_default();
         let rows = wanted.iter().map(|(version, share)| {
-            let simulated = Some(simulated.get(*version).copied().unwrap_or_default());
+            let simulated = simulated.as_ref().map(|shares| shares.get(*version).copied().unwrap_or_default());
             Row { simulated, ..Row::of(step, *share, requests, hits(version)) }
         });
         let mut rows: Vec<Row> = rows.collect();
@@ -212,8 +212,11 @@ impl<'a> Shop<'a> {
         tokio::time::sleep(PROPAGATION).await;
     }
 
-    /// The share of each version as the simulated mesh sees the objects of this moment.
-    async fn simulated(&self) -> Result<BTreeMap<String, f64>> {
+    /// The share of each version as the simulated mesh sees the objects of this moment; it knows nothing of the Gateway API.
+    async fn simulated(&self) -> Result<Option<BTreeMap<String, f64>>> {
+        if self.plan.level == Level::Route {
+            return Ok(None);
+        }
         let mut objects = Vec::new();
         for kind in ["VirtualService", "DestinationRule", "Gateway"] {
             objects.extend(self.stage.cluster.list("networking.istio.io", kind, &self.place.namespace).await?);
@@ -234,7 +237,7 @@ impl<'a> Shop<'a> {
             };
             *shares.entry(name).or_default() += share;
         }
-        Ok(shares)
+        Ok(Some(shares))
     }
 
     fn request(&self) -> Request {

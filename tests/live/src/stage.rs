@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use tidegate_testbed::{MeshBinaries, Options, Part, Testbed, free_ports, prepare_mesh};
+use tidegate_testbed::{MeshBinaries, Options, Part, Testbed, free_ports, prepare_gateway_api_kinds, prepare_mesh};
 
 use crate::cluster::Cluster;
+use crate::gateway_api;
 use crate::istio::{self, GATEWAY_LABEL, Istiod, Proxy, SYSTEM};
 use crate::pods::Pods;
 use crate::say;
@@ -74,10 +75,13 @@ async fn prepare(testbed: &Testbed, cluster: &Cluster, programs: &MeshBinaries) 
     for crd in tidegate_install::crds() {
         cluster.create(crd).await?;
     }
-    let crds = programs.crds.display().to_string();
-    let output = testbed.kubectl(&["apply", "--server-side", "-f", &crds]).await?;
-    if !output.status.success() {
-        bail!("Istio's kinds were refused: {}", String::from_utf8_lossy(&output.stderr));
+    let gateway_api = tokio::task::spawn_blocking(prepare_gateway_api_kinds).await??;
+    for crds in [&programs.crds, &gateway_api] {
+        let crds = crds.display().to_string();
+        let output = testbed.kubectl(&["apply", "--server-side", "-f", &crds]).await?;
+        if !output.status.success() {
+            bail!("the kinds in {crds} were refused: {}", String::from_utf8_lossy(&output.stderr));
+        }
     }
     for name in [SYSTEM, "argo-rollouts"] {
         cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await?;
@@ -89,6 +93,7 @@ async fn prepare(testbed: &Testbed, cluster: &Cluster, programs: &MeshBinaries) 
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
         }))
         .await?;
+    cluster.serves(gateway_api::GROUP, &["GatewayClass", "Gateway", "HTTPRoute"]).await?;
     cluster.serves("argoproj.io", &["Rollout", "AnalysisRun", "AnalysisTemplate", "Experiment"]).await?;
     cluster.serves("networking.istio.io", &["VirtualService", "DestinationRule", "Gateway", "WorkloadEntry"]).await
 }

@@ -32,7 +32,7 @@ impl<'a> Pass<'a> {
     pub(super) fn route(&mut self, canary: &'a CanaryStrategy, wanted: &Wanted) {
         let mut traffic = self.traffic(canary, wanted);
         let (canary_hash, stable_hash) = self.wanted_hashes();
-        (traffic.canary_hash, traffic.stable_hash) = (canary_hash.clone(), stable_hash.clone());
+        self.name_pods(&mut traffic, &canary_hash, &stable_hash);
         let desired = routing::desired(self.rollout, &traffic);
         let objects = Objects::of(self.seen);
         let edits = desired.as_ref().map_or(Ok(Vec::new()), |desired| objects.edits(desired));
@@ -122,7 +122,8 @@ impl<'a> Pass<'a> {
             return;
         };
         let mut traffic = self.traffic(canary, &Wanted::plain(weight));
-        (traffic.canary_hash, traffic.stable_hash) = self.wanted_hashes();
+        let (canary_hash, stable_hash) = self.wanted_hashes();
+        self.name_pods(&mut traffic, &canary_hash, &stable_hash);
         let mut members: Vec<usize> = Vec::new();
         if let Some(desired) = routing::desired(self.rollout, &traffic) {
             let objects = Objects::of(self.seen);
@@ -176,6 +177,18 @@ impl<'a> Pass<'a> {
         (canary.to_owned(), self.sets.stable.map_or("", SetFacts::hash).to_owned())
     }
 
+    /// Whether a set has pods that serve.
+    fn serves(&self, hash: &str) -> bool {
+        self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0)
+    }
+
+    /// Says which pods are meant to routers that name them: never a set without any.
+    fn name_pods(&self, traffic: &mut Traffic, canary: &str, stable: &str) {
+        let may_name = |hash: &str| hash.is_empty() || self.serves(hash);
+        traffic.canary_hash = (may_name(canary) || canary == stable).then(|| canary.to_owned());
+        traffic.stable_hash = (may_name(stable) || self.replicas() == 0).then(|| stable.to_owned());
+    }
+
     /// What has to change in the DestinationRule, subset by subset.
     fn relabelling(
         &mut self,
@@ -188,9 +201,8 @@ impl<'a> Pass<'a> {
         let Some((rule, object)) = objects.rule else { return nothing };
         let (canary, stable) = (rule.canary_subset_name.text(), rule.stable_subset_name.text());
         let (named_canary, named_stable) = (objects.subset_hash(canary), objects.subset_hash(stable));
-        let serves = |hash: &str| self.sets.all.iter().any(|set| set.hash() == hash && set.serving() > 0);
-        let is_stable_there = named_stable == Some(stable_hash) || serves(stable_hash) || self.replicas() == 0;
-        let may_move = named_canary == Some(canary_hash) || serves(canary_hash);
+        let is_stable_there = named_stable == Some(stable_hash) || self.serves(stable_hash) || self.replicas() == 0;
+        let may_move = named_canary == Some(canary_hash) || self.serves(canary_hash);
         if !may_move && !self.is_aborted() {
             let set = self.sets.new.map_or("", SetFacts::name).to_owned();
             self.wait(Waiting::SubsetPods { subset: canary.to_owned(), set });

@@ -37,7 +37,8 @@ impl<'a> Others<'a> {
             .with_experiments(&traffic.additional);
         wanted.former.clone_from(&traffic.former);
         wanted.routes.clone_from(&traffic.routes);
-        (wanted.canary_hash, wanted.stable_hash) = (&traffic.canary_hash, &traffic.stable_hash);
+        wanted.canary_hash = traffic.canary_hash.as_deref();
+        wanted.stable_hash = traffic.stable_hash.as_deref();
         Some(Self { routers, wanted })
     }
 

@@ -1,6 +1,7 @@
 //! Who takes part in a run: Rollouts of different kinds, drawn from the seed, and what their users want in the end.
 
 mod checks;
+mod routers;
 mod routes;
 mod tries;
 
@@ -38,6 +39,8 @@ pub(super) enum Kind {
     Hosts,
     /// A canary behind VirtualServices that tell it by subset.
     Subsets,
+    /// A canary behind one or two routers besides Istio.
+    Routers,
 }
 
 /// What its users want in the end.
@@ -59,7 +62,7 @@ pub(super) struct Member {
     pub ending: Ending,
     strategy: Value,
     more: Value,
-    /// VirtualServices and the DestinationRule as they stand in Git.
+    /// Objects of its traffic routers as they stand in Git.
     git: Vec<Value>,
 }
 
@@ -94,6 +97,17 @@ pub(super) fn draw_routed(random: &mut Random) -> Vec<Member> {
         if cast.is_empty() || random.per_mille(400) {
             let kind = if random.per_mille(500) { Kind::Hosts } else { Kind::Subsets };
             cast.push(member(name, kind, random));
+        }
+    }
+    cast
+}
+
+/// One or two Rollouts behind routers besides Istio.
+pub(super) fn draw_behind_routers(random: &mut Random) -> Vec<Member> {
+    let mut cast = Vec::new();
+    for name in ["one", "two"] {
+        if cast.is_empty() || random.per_mille(400) {
+            cast.push(member(name, Kind::Routers, random));
         }
     }
     cast
@@ -151,7 +165,7 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
         Kind::Colours | Kind::Manual => json!({"blueGreen": colours(name, kind, random)}),
         Kind::Judged => checks::strategy(name, kind, bounds(random), random),
         Kind::Weighed => checks::strategy(name, kind, colours(name, Kind::Colours, random), random),
-        Kind::Hosts | Kind::Subsets => {
+        Kind::Hosts | Kind::Subsets | Kind::Routers => {
             json!({"canary": with(routes::delays(random), json!({"steps": steps(random)}))})
         }
     };
@@ -161,8 +175,12 @@ fn member(name: &'static str, kind: Kind, random: &mut Random) -> Member {
         more = with(more, deadline);
     }
     let mut member = Member { name, kind, ending, strategy, more, git: Vec::new() };
-    if matches!(kind, Kind::Hosts | Kind::Subsets) {
-        let (routing, git) = routes::drawn(name, kind, random);
+    let routing = match kind {
+        Kind::Hosts | Kind::Subsets => Some(routes::drawn(name, kind, random)),
+        Kind::Routers => Some(routers::drawn(name, random)),
+        _ => None,
+    };
+    if let Some((routing, git)) = routing {
         let canary = member.strategy.get("canary").cloned().unwrap_or_default();
         member.strategy = json!({"canary": with(canary, routing)});
         member.git = git;

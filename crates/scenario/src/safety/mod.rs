@@ -94,6 +94,11 @@ pub fn experiment_with_routes() -> Experiment {
     experiment_of(Theme::Routed)
 }
 
+/// The same with Rollouts behind traffic routers besides Istio.
+pub fn experiment_with_routers() -> Experiment {
+    experiment_of(Theme::Routers)
+}
+
 /// The same with Rollouts that ask for analysis, of services that fail, hang and lie.
 pub fn experiment_with_analyses() -> Experiment {
     experiment_of(Theme::Analysed)
@@ -132,6 +137,8 @@ enum Theme {
     Plain,
     /// Routes as well.
     Routed,
+    /// Routers besides Istio as well.
+    Routers,
     /// Analyses as well.
     Analysed,
     /// Experiments as well, with and without routes.
@@ -144,6 +151,7 @@ impl Rollouts {
         match self.theme {
             Theme::Plain => cast::draw(&mut random),
             Theme::Routed => cast::draw_routed(&mut random),
+            Theme::Routers => cast::draw_behind_routers(&mut random),
             Theme::Analysed => cast::draw_analysed(&mut random),
             Theme::Tried => cast::draw_tried(&mut random),
         }
@@ -155,6 +163,7 @@ impl Scenario for Rollouts {
         match self.theme {
             Theme::Plain => "rollouts",
             Theme::Routed => "routes",
+            Theme::Routers => "routers",
             Theme::Analysed => "analyses",
             Theme::Tried => "experiments",
         }
@@ -173,7 +182,10 @@ impl Scenario for Rollouts {
     }
 
     fn beginning(&self) -> Option<ApiServer> {
-        crate::world::prepared()
+        match self.theme {
+            Theme::Routers => crate::world::prepared_with_routers(),
+            _ => crate::world::prepared(),
+        }
     }
 
     fn play<'a>(&'a self, stage: &'a Stage<'a>, random: Random) -> BoxFuture<'a, Result<(), String>> {
@@ -199,7 +211,7 @@ impl Scenario for Rollouts {
         if self.theme == Theme::Tried {
             invariants.push(Box::new(tries::Tries));
         }
-        if matches!(self.theme, Theme::Routed | Theme::Tried) {
+        if matches!(self.theme, Theme::Routed | Theme::Routers | Theme::Tried) {
             invariants.push(Box::new(routes::DeadEnds::new(menu)));
             invariants.push(Box::new(routes::Sums));
             invariants.push(Box::new(routes::Reported::default()));

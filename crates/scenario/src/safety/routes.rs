@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tidegate_sim::Invariant;
 use tidegate_sim::faults::Menu;
 use tidegate_sim::journal::{Change, Mirror};
+use tidegate_sim::{Invariant, routers};
 
 use super::SUBJECT;
 use super::objects::{
@@ -23,11 +23,45 @@ const LAG: Duration = Duration::from_secs(2);
 /// The weight that means all traffic.
 const TOTAL: i64 = 100;
 
+/// Objects of other routers that say where requests go.
+const ROUTERS: [&str; 9] = [
+    "traefikservices.traefik.io",
+    "trafficsplits.split.smi-spec.io",
+    "httproutes.gateway.networking.k8s.io",
+    "tcproutes.gateway.networking.k8s.io",
+    "mappings.getambassador.io",
+    "apisixroutes.apisix.apache.org",
+    "virtualrouters.appmesh.k8s.aws",
+    "ingresses.networking.k8s.io",
+    VIRTUAL_SERVICES,
+];
+/// What leads to pods in App Mesh.
+const NODES: &str = "virtualnodes.appmesh.k8s.aws";
+
 /// A destination: host and subset.
 type Destination = (String, String);
 
+/// Whether an object says where requests go.
+fn is_route(kind: &str) -> bool {
+    ROUTERS.contains(&kind)
+}
+
+/// All objects that say where requests go.
+fn routes(mirror: &Mirror) -> impl Iterator<Item = (&'static str, &Arc<Value>)> {
+    ROUTERS.into_iter().flat_map(|kind| mirror.of(kind).map(move |object| (kind, object)))
+}
+
+/// Destinations that an object gives weight to, with that weight.
+fn weighted(kind: &str, object: &Value) -> Vec<(Destination, i64)> {
+    if kind == VIRTUAL_SERVICES {
+        return weighted_by_istio(object);
+    }
+    let entries = routers::splits(object).into_iter().flatten();
+    entries.map(|(name, weight)| ((name, String::new()), weight)).collect()
+}
+
 /// Destinations that a VirtualService gives weight to, with that weight; the only one of a route gets all.
-fn weighted(object: &Value) -> Vec<(Destination, i64)> {
+fn weighted_by_istio(object: &Value) -> Vec<(Destination, i64)> {
     let mut found = Vec::new();
     for protocol in ["http", "tls", "tcp"] {
         for route in object["spec"][protocol].as_array().into_iter().flatten() {
@@ -70,7 +104,11 @@ impl Clusters {
                 subsets.insert(key, text(&subset["labels"][HASH_LABEL]).to_owned());
             }
         }
-        Self { services: services.collect(), subsets }
+        let nodes = mirror.of(NODES).map(|node| {
+            let labels = &node["spec"]["podSelector"]["matchLabels"];
+            (name(node).to_owned(), text(&labels[HASH_LABEL]).to_owned())
+        });
+        Self { services: services.chain(nodes).collect(), subsets }
     }
 }
 
@@ -90,6 +128,11 @@ impl<T: PartialEq> Seen<T> {
             self.0.pop_front();
         }
     }
+}
+
+/// Whether where requests go may change with such an object.
+fn says_where(kind: &str) -> bool {
+    is_route(kind) || matches!(kind, RULES | SERVICES | NODES)
 }
 
 /// (I1) No weight leads to a set without pods, as any proxy sees it. Judged at every write of the controller, by what was
@@ -117,18 +160,17 @@ impl DeadEnds {
     /// Weight that the controller adds, or sends elsewhere, leads to pods.
     fn judge_routes(&mut self, change: &Change, mirror: &Mirror, before: &Clusters) -> Result<(), String> {
         let now = Clusters::of(mirror);
-        let old: BTreeMap<Destination, i64> = match (&change.old, change.key.0.as_str()) {
-            (Some(old), VIRTUAL_SERVICES) => weighted(old).into_iter().collect(),
+        let kind = change.key.0.as_str();
+        let old: BTreeMap<Destination, i64> = match &change.old {
+            Some(old) if is_route(kind) => weighted(kind, old).into_iter().collect(),
             _ => BTreeMap::new(),
         };
-        let objects: Vec<Arc<Value>> = match change.key.0.as_str() {
-            VIRTUAL_SERVICES => vec![Arc::clone(&change.new)],
-            _ => mirror.of(VIRTUAL_SERVICES).cloned().collect(),
+        let given: Vec<(Destination, i64)> = match is_route(kind) {
+            true => weighted(kind, &change.new),
+            false => routes(mirror).flat_map(|(kind, object)| weighted(kind, object)).collect(),
         };
-        for (destination, weight) in
-            objects.iter().flat_map(|object| weighted(object)).filter(|(_, weight)| *weight > 0)
-        {
-            let is_more = change.key.0 == VIRTUAL_SERVICES && old.get(&destination).copied().unwrap_or(0) < weight;
+        for (destination, weight) in given.into_iter().filter(|(_, weight)| *weight > 0) {
+            let is_more = is_route(kind) && old.get(&destination).copied().unwrap_or(0) < weight;
             let is_moved = led_to(&destination, before) != led_to(&destination, &now);
             let Some(target) = led_to(&destination, &now).filter(|_| is_more || is_moved) else { continue };
             let Some(set) = mirror.of(SETS).find(|set| hash(set) == target).cloned() else {
@@ -180,7 +222,7 @@ impl Invariant for DeadEnds {
         let before = self.clusters.0.back().map(|(_, clusters)| clusters.clone()).unwrap_or_default();
         let is_ours = change.client == SUBJECT && !change.removed;
         let judged = match kind {
-            VIRTUAL_SERVICES | RULES | SERVICES if is_ours => self.judge_routes(change, mirror, &before),
+            _ if is_ours && says_where(kind) => self.judge_routes(change, mirror, &before),
             SETS if is_ours && size(&change.new) == 0 && change.old.as_ref().is_some_and(|old| size(old) > 0) => {
                 let rollout = owner(&change.new).and_then(|(_, owner)| mirror.get(ROLLOUTS, NAMESPACE, owner));
                 let is_tried = matches!(owner(&change.new), Some(("Experiment", _)));
@@ -189,8 +231,9 @@ impl Invariant for DeadEnds {
             }
             _ => Ok(()),
         };
-        if matches!(kind, VIRTUAL_SERVICES | RULES | SERVICES) {
-            self.routes.note(change.at, mirror.of(VIRTUAL_SERVICES).flat_map(|object| weighted(object)).collect());
+        if says_where(kind) {
+            let given = routes(mirror).flat_map(|(kind, object)| weighted(kind, object));
+            self.routes.note(change.at, given.collect());
             self.clusters.note(change.at, Clusters::of(mirror));
         }
         judged
@@ -206,8 +249,11 @@ impl Invariant for Sums {
     }
 
     fn on_change(&mut self, change: &Change, _: &Mirror) -> Result<(), String> {
-        if change.client != SUBJECT || change.removed || change.key.0 != VIRTUAL_SERVICES {
+        if change.client != SUBJECT || change.removed || !is_route(&change.key.0) {
             return Ok(());
+        }
+        if change.key.0 != VIRTUAL_SERVICES {
+            return sums_of_other(change);
         }
         for protocol in ["http", "tls", "tcp"] {
             for route in change.new["spec"][protocol].as_array().into_iter().flatten() {
@@ -225,6 +271,22 @@ impl Invariant for Sums {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The same for objects of other routers.
+fn sums_of_other(change: &Change) -> Result<(), String> {
+    for split in routers::splits(&change.new).into_iter().filter(|split| split.len() > 1) {
+        let sum: i64 = split.iter().map(|(_, weight)| weight).sum();
+        if sum != TOTAL {
+            return Err(format!("{} {} sums up to {sum}: {split:?}", change.key.0, change.key.2));
+        }
+    }
+    match &change.old {
+        Some(old) if routers::without_weights(old) != routers::without_weights(&change.new) => {
+            Err(format!("more than weights changed in {} {}: {old} -> {}", change.key.0, change.key.2, change.new))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -262,9 +324,11 @@ pub(super) struct Reported {
 const OLD: Duration = Duration::from_secs(90);
 
 fn canary_weight(mirror: &Mirror, rollout: &str) -> i64 {
-    let is_canary =
-        |(host, subset): &Destination| *host == format!("{rollout}-canary") || (*host == rollout && subset == "canary");
-    let all = mirror.of(VIRTUAL_SERVICES).flat_map(|object| weighted(object));
+    let is_canary = |(host, subset): &Destination| {
+        let role = host.strip_prefix(rollout);
+        matches!(role, Some("-canary" | "-canary-node")) || (role == Some("") && subset == "canary")
+    };
+    let all = routes(mirror).flat_map(|(kind, object)| weighted(kind, object));
     all.filter(|(destination, _)| is_canary(destination)).map(|(_, weight)| weight).max().unwrap_or(0)
 }
 
@@ -274,7 +338,7 @@ impl Invariant for Reported {
     }
 
     fn on_change(&mut self, change: &Change, mirror: &Mirror) -> Result<(), String> {
-        if change.key.0 == VIRTUAL_SERVICES {
+        if is_route(&change.key.0) {
             for rollout in mirror.of(ROLLOUTS) {
                 let weight = canary_weight(mirror, name(rollout));
                 let read = self.read.entry(name(rollout).to_owned()).or_default();

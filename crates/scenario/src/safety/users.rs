@@ -53,7 +53,7 @@ impl<'a> Users<'a> {
     /// Creates what there is at the start.
     pub(super) async fn begin(&self) -> Result<()> {
         for object in self.cast.iter().flat_map(Member::objects) {
-            let api = self.api(text(&object["kind"]));
+            let api = world::api_of(self.client(), NAMESPACE, &object);
             api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
         }
         Ok(())
@@ -103,8 +103,13 @@ impl<'a> Users<'a> {
         let Some(object) = member.git().get(at) else { return Ok(()) };
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         self.tell(&format!("{kind} {name} as in Git"));
-        let patch = Patch::Merge(json!({"spec": object["spec"]}));
-        self.api(kind).patch(name, &PatchParams::default(), &patch).await?;
+        let mut patch = json!({"spec": object["spec"]});
+        if member.kind == Kind::Routers {
+            // As a replacement does: annotations that are not in Git go.
+            patch["metadata"] = json!({"annotations": null});
+        }
+        let api = world::api_of(self.client(), NAMESPACE, object);
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())
     }
 
@@ -190,7 +195,7 @@ impl<'a> Users<'a> {
     async fn end_abort(&self, member: &Member) -> Result<()> {
         for _ in 0..ROUNDS {
             let rollout = serde_json::to_value(self.api("Rollout").get(member.name).await?)?;
-            if rollout["status"]["abortedAt"].is_null() {
+            if rollout["status"]["abortedAt"].is_null() && rollout["status"]["abort"] != true {
                 break;
             }
             self.command(&["retry", "rollout", member.name]).await?;

@@ -8,12 +8,13 @@ use crate::router::{Change, ObjectRef, RouterError, Wanted, Written};
 
 const SELECTOR: [&str; 3] = ["spec", "podSelector", "matchLabels"];
 
-/// The hashes of stable and canary. Two nodes with equal selectors are refused, so that one that stands for no pods
-/// gets a hash that none have.
-pub(super) fn hashes<'a>(wanted: &Wanted<'a>) -> (&'a str, &'a str) {
-    let stable = if wanted.stable_hash.is_empty() { "stable-hash" } else { wanted.stable_hash };
-    let is_apart = !wanted.canary_hash.is_empty() && wanted.canary_hash != wanted.stable_hash;
-    (stable, if is_apart { wanted.canary_hash } else { "canary-hash" })
+/// The hashes that stable and canary are to have, given those they have. Two nodes with equal selectors are refused, so that
+/// one that stands for no pods gets a hash that none have.
+pub(super) fn hashes<'a>(wanted: &Wanted<'a>, (stable, canary): (&'a str, &'a str)) -> (&'a str, &'a str) {
+    let or = |hash: &'a str, none: &'a str| if hash.is_empty() { none } else { hash };
+    let stable = or(wanted.stable_hash.unwrap_or(stable), "stable-hash");
+    let canary = or(wanted.canary_hash.unwrap_or(canary), "canary-hash");
+    (stable, if canary == stable { "canary-hash" } else { canary })
 }
 
 /// The hash a node has.

@@ -91,29 +91,30 @@ impl AppMesh<'_> {
         Ok(Change::update(&name, body, written))
     }
 
-    fn relabel(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError> {
-        let (stable_hash, canary_hash) = hashes(wanted);
+    /// The stable node and the canary's with the hashes that are wanted.
+    fn relabel(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<(Option<Change>, Option<Change>), RouterError> {
         let nodes = self.nodes();
-        let mut found = Vec::new();
-        for (node, field, hash) in
-            [(nodes.stable, "stableVirtualNodeRef", stable_hash), (nodes.canary, "canaryVirtualNodeRef", canary_hash)]
-        {
-            let name = self.node(node, wanted);
-            let Some(object) = seen.find(&name)? else {
+        let (stable, stable_node) = self.find_node(nodes.stable, "stableVirtualNodeRef", seen, wanted)?;
+        let (canary, canary_node) = self.find_node(nodes.canary, "canaryVirtualNodeRef", seen, wanted)?;
+        let (stable_hash, canary_hash) = hashes(wanted, (hash(stable_node), hash(canary_node)));
+        Ok((relabel(&stable, stable_node, stable_hash)?, relabel(&canary, canary_node, canary_hash)?))
+    }
+
+    fn find_node<'s>(
+        &self,
+        node: &str,
+        field: &str,
+        seen: &'s Seen,
+        wanted: &Wanted<'_>,
+    ) -> Result<(ObjectRef, &'s Value), RouterError> {
+        let name = self.node(node, wanted);
+        match seen.find(&name)? {
+            Some(object) => Ok((name, object)),
+            None => {
                 let hint = format!("{name}: create it, or correct {FIELD}.virtualNodeGroup.{field}");
-                return Err(Wording::VirtualNode.hint(hint));
-            };
-            found.push((name, object, hash));
+                Err(Wording::VirtualNode.hint(hint))
+            }
         }
-        // The canary gives a hash away before stable takes it, so that the two are never equal.
-        if found.last().is_some_and(|(_, canary, _)| hash(canary) == stable_hash) {
-            found.reverse();
-        }
-        let mut changes = Vec::new();
-        for (name, object, hash) in found {
-            changes.extend(relabel(&name, object, hash)?);
-        }
-        Ok(changes)
     }
 
     /// Whether a route takes weight from the canary.
@@ -141,11 +142,11 @@ impl Router for AppMesh<'_> {
     fn edit(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError> {
         wanted.check_routes(self.name(), &[])?;
         let weights = self.weigh(seen, wanted)?;
-        let mut changes = self.relabel(seen, wanted)?;
-        // Weight leaves a node before it stands for other pods, and comes to it after.
-        let place = if self.lowers(seen, wanted) { 0 } else { changes.len() };
-        changes.splice(place..place, weights);
-        Ok(changes)
+        let (stable, canary) = self.relabel(seen, wanted)?;
+        // Weight leaves the canary's node before that stands for other pods, and comes to it after. The stable node is first:
+        // at the end of an update its old pods may be gone, and for the time of two writes both stand for the new ones.
+        let (second, third) = if self.lowers(seen, wanted) { (weights, canary) } else { (canary, weights) };
+        Ok([stable, second, third].into_iter().flatten().collect())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

@@ -75,10 +75,10 @@ pub struct Wanted<'a> {
     pub managed_routes: Vec<&'a str>,
     /// Header and mirror routes by name; none at all at the end and on abort.
     pub routes: Option<BTreeMap<String, ManagedRoute>>,
-    /// Pod template hash of the stable pods, empty when there are none.
-    pub stable_hash: &'a str,
-    /// Pod template hash of the canary's pods, empty when there are none.
-    pub canary_hash: &'a str,
+    /// Pod template hash of the stable pods, empty when there are none; none leaves what names them as it is.
+    pub stable_hash: Option<&'a str>,
+    /// Pod template hash of the canary's pods, likewise.
+    pub canary_hash: Option<&'a str>,
     /// Seconds since 1970.
     pub now: i64,
 }
@@ -98,8 +98,8 @@ impl<'a> Wanted<'a> {
             former: BTreeSet::new(),
             managed_routes: managed.map(|route| route.name.text()).filter(|name| !name.is_empty()).collect(),
             routes: None,
-            stable_hash: "",
-            canary_hash: "",
+            stable_hash: Some(""),
+            canary_hash: Some(""),
             now,
         }
     }

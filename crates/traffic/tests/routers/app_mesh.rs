@@ -12,7 +12,7 @@ fn with(routes: Value) -> Setup {
         "virtualService": {"name": "web", "routes": routes},
         "virtualNodeGroup": {"canaryVirtualNodeRef": {"name": "node-canary"}, "stableVirtualNodeRef": {"name": "node-stable"}},
     }}));
-    setup.hashes = ("h1", "h2");
+    setup.hashes = (Some("h1"), Some("h2"));
     setup
 }
 
@@ -78,11 +78,16 @@ fn only_routes_that_are_named_change() {
 fn nodes_stand_for_the_pods_of_their_hash_and_never_for_the_same() {
     let before = world(json!([route("a", "httpRoute", 100, 0)]), "old", "older");
     let table = [
-        (("h1", "h2"), ("h1", "h2")),
-        (("h1", "h1"), ("h1", "canary-hash")),
-        (("h1", ""), ("h1", "canary-hash")),
-        (("", "h2"), ("stable-hash", "h2")),
-        (("", ""), ("stable-hash", "canary-hash")),
+        ((Some("h1"), Some("h2")), ("h1", "h2")),
+        ((Some("h1"), Some("h1")), ("h1", "canary-hash")),
+        ((Some("h1"), Some("")), ("h1", "canary-hash")),
+        ((Some(""), Some("h2")), ("stable-hash", "h2")),
+        ((Some(""), Some("")), ("stable-hash", "canary-hash")),
+        // Without pods to stand for they stay as they are, unless that is taken.
+        ((Some("h1"), None), ("h1", "older")),
+        ((None, Some("h2")), ("old", "h2")),
+        ((None, None), ("old", "older")),
+        ((Some("older"), None), ("older", "canary-hash")),
     ];
     for (hashes, (stable, canary)) in table {
         let mut setup = setup();
@@ -92,16 +97,16 @@ fn nodes_stand_for_the_pods_of_their_hash_and_never_for_the_same() {
 }
 
 #[test]
-fn the_order_never_sends_traffic_to_other_pods_and_never_makes_nodes_equal() {
+fn the_order_never_sends_traffic_to_other_pods_or_to_pods_that_are_gone() {
     let order = |setup: &Setup, world: &World| -> Vec<String> {
         setup.edit(world).unwrap().into_iter().map(|change| change.object.name).collect()
     };
     let idle = world(json!([route("a", "httpRoute", 100, 0)]), "h0", "canary-hash");
     assert_eq!(order(&setup().weight(10), &idle), ["node-stable", "node-canary", "router"]);
     let mut promoted = setup();
-    promoted.hashes = ("h2", "h2");
+    promoted.hashes = (Some("h2"), Some("h2"));
     let full = world(json!([route("a", "httpRoute", 0, 100)]), "h1", "h2");
-    assert_eq!(order(&promoted, &full), ["router", "node-canary", "node-stable"]);
+    assert_eq!(order(&promoted, &full), ["node-stable", "router", "node-canary"]);
 }
 
 #[test]
@@ -186,7 +191,8 @@ proptest! {
     fn any_object_gives_a_valid_one_or_a_clear_error(seed in any::<u64>()) {
         let mut seed = Seed(seed);
         let mut setup = seed.wishes(setup(), false);
-        setup.hashes = (*seed.of(&["h1", "h2", ""]), *seed.of(&["h1", "h2", ""]));
+        let hashes = [Some("h1"), Some("h2"), Some(""), None];
+        setup.hashes = (*seed.of(&hashes), *seed.of(&hashes));
         let hash = |seed: &mut Seed| *seed.of(&["h1", "h2", "canary-hash"]);
         let kind = |seed: &mut Seed| *seed.of(&["httpRoute", "tcpRoute", "grpcRoute"]);
         let routes: Vec<Value> = (0..=seed.below(3))

@@ -23,7 +23,7 @@ pub(crate) struct Setup {
     pub(crate) experiments: Vec<WeightDestination>,
     pub(crate) former: BTreeSet<String>,
     pub(crate) routes: Option<BTreeMap<String, ManagedRoute>>,
-    pub(crate) hashes: (&'static str, &'static str),
+    pub(crate) hashes: (Option<&'static str>, Option<&'static str>),
     pub(crate) now: i64,
 }
 
@@ -39,7 +39,7 @@ impl Setup {
             experiments: Vec::new(),
             former: BTreeSet::new(),
             routes: None,
-            hashes: ("", ""),
+            hashes: (Some(""), Some("")),
             now: 1000,
         }
     }

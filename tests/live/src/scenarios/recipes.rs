@@ -97,12 +97,12 @@ async fn lucky(shop: &Shop<'_>) -> Result<String> {
     bail!("none of 200 requests came to the canary")
 }
 
-pub(super) fn geography_plan() -> Plan {
+pub(super) fn geography_plan(level: Level) -> Plan {
     let countries = json!({"regex": "is|no"});
     let steps = json!([
         {"setCanaryScale": {"replicas": 1}}, header_route("north", "x-country", countries), {"pause": {}},
     ]);
-    Plan { managed: vec!["north"], ..Plan::new(Level::Host, steps) }
+    Plan { managed: vec!["north"], ..Plan::new(level, steps) }
 }
 
 /// Some countries first.

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use tidegate_sim::routers::{Place, all, gateway_api, nginx, smi, traefik};
+use tidegate_sim::routers::{Place, SHOP, all, gateway_api, nginx, smi, traefik};
 
 use super::{paused, running, together};
 
 #[tokio::test(start_paused = true)]
 async fn weights_follow_the_steps_to_the_end_and_all_goes_back_to_stable() {
-    for way in all() {
+    for way in all(&SHOP) {
         let world = running(&way).await;
         assert_eq!(world.weight(&way).await.unwrap_or_default(), 0, "{}", way.name);
         world.patch("Rollout", "shop", crate::world::image("shop:2")).await;
@@ -29,12 +29,12 @@ async fn weights_follow_the_steps_to_the_end_and_all_goes_back_to_stable() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_moves_all_weight_to_stable_first() {
-    for way in all() {
+    for way in all(&SHOP) {
         let world = paused(&way).await;
         world.written();
         world.patch_status("shop", json!({"abort": true})).await;
         world.pass(2).await;
-        let Place { kind, name, .. } = way.place;
+        let Place { kind, ref name, .. } = way.place;
         assert_eq!(world.weight(&way).await, Some(0), "{}", way.name);
         assert_eq!(world.said().await, (0, 100), "{}", way.name);
         let written = world.written();
@@ -67,9 +67,9 @@ fn meddle(object: &mut Value) {
 
 #[tokio::test(start_paused = true)]
 async fn what_somebody_changes_is_set_back_and_the_object_says_who_it_was() {
-    for way in all() {
+    for way in all(&SHOP) {
         let world = paused(&way).await;
-        let Place { kind, name, .. } = way.place;
+        let Place { kind, ref name, .. } = way.place;
         let mut object = world.get(kind, name).await;
         meddle(&mut object);
         let params = kube::api::PostParams { field_manager: Some("argocd".to_owned()), ..Default::default() };
@@ -87,7 +87,7 @@ async fn what_somebody_changes_is_set_back_and_the_object_says_who_it_was() {
 
 #[tokio::test(start_paused = true)]
 async fn several_routers_of_one_rollout_have_the_same_weights_at_every_step() {
-    let ways = [nginx(), smi(), traefik(), gateway_api()];
+    let ways = [nginx(&SHOP), smi(&SHOP), traefik(&SHOP), gateway_api(&SHOP)];
     let world = paused(&together(&ways)).await;
     for (wanted, said) in [(25, (25, 75)), (50, (50, 50))] {
         for way in &ways {

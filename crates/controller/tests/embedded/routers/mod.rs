@@ -4,7 +4,7 @@ mod life;
 mod trouble;
 
 use serde_json::{Value, json};
-use tidegate_sim::routers::{self, Place, Way};
+use tidegate_sim::routers::{self, Way};
 
 use crate::world::{World, image, rollout, service};
 
@@ -20,7 +20,7 @@ fn together(ways: &[Way]) -> Way {
         routing.extend(way.routing.as_object().unwrap().clone());
     }
     let objects = ways.iter().flat_map(|way| way.objects.clone()).collect();
-    Way { name: "together", routing: routing.into(), objects, place: ways[0].place }
+    Way { name: "together", routing: routing.into(), objects, place: ways[0].place.clone() }
 }
 
 /// A cluster with the kinds of all routers.
@@ -59,9 +59,8 @@ async fn paused(way: &Way) -> World {
 impl World {
     /// The canary's weight, as the router reads it.
     async fn weight(&self, way: &Way) -> Option<i64> {
-        let Place { kind, name, read } = way.place;
-        let found = self.api(kind).get_opt(name).await.unwrap()?;
-        read(&serde_json::to_value(found).unwrap())
+        let found = self.api(way.place.kind).get_opt(&way.place.name).await.unwrap()?;
+        way.place.weight(&serde_json::to_value(found).unwrap())
     }
 
     /// Canary and stable, as the status says it.

@@ -3,7 +3,7 @@
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
 
-use tidegate_sim::routers::{Place, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
+use tidegate_sim::routers::{Place, SHOP, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
 
 use super::{cluster, paused, strategy, together};
 use crate::world::{World, image, resource, rollout, service};
@@ -11,12 +11,12 @@ use crate::world::{World, image, resource, rollout, service};
 #[tokio::test(start_paused = true)]
 async fn a_missing_object_is_named_and_its_arrival_is_enough() {
     let table = [
-        (traefik(), "traefikservices.traefik.io \"shop\" not found"),
-        (nginx(), "ingress.networking.k8s.io \"shop\" not found"),
-        (alb(), "ingress.networking.k8s.io \"shop\" not found"),
-        (ambassador(), "mappings.getambassador.io \"shop\" not found"),
-        (apisix(), "apisixroutes.apisix.apache.org \"shop\" not found"),
-        (gateway_api(), "httproutes.gateway.networking.k8s.io \"shop\" not found"),
+        (traefik(&SHOP), "traefikservices.traefik.io \"shop\" not found"),
+        (nginx(&SHOP), "ingress.networking.k8s.io \"shop-web\" not found"),
+        (alb(&SHOP), "ingress.networking.k8s.io \"shop\" not found"),
+        (ambassador(&SHOP), "mappings.getambassador.io \"shop\" not found"),
+        (apisix(&SHOP), "apisixroutes.apisix.apache.org \"shop\" not found"),
+        (gateway_api(&SHOP), "httproutes.gateway.networking.k8s.io \"shop\" not found"),
     ];
     for (way, text) in table {
         let world = cluster().await;
@@ -35,9 +35,9 @@ async fn a_missing_object_is_named_and_its_arrival_is_enough() {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled() {
-    for way in [traefik(), gateway_api()] {
+    for way in [traefik(&SHOP), gateway_api(&SHOP)] {
         let world = paused(&way).await;
-        let Place { kind, name, .. } = way.place;
+        let Place { kind, ref name, .. } = way.place;
         world.delete(kind, name).await;
         world.pass(5).await;
         assert_eq!(world.shown("shop").await.0, "Degraded", "{}", way.name);
@@ -57,7 +57,7 @@ async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled(
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
-    let way = traefik();
+    let way = traefik(&SHOP);
     let mut world = World::empty("2026-01-01T00:00:00Z", tidegate_install::crds()).await;
     world.start();
     world.create(service("stable")).await;
@@ -91,7 +91,7 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_moves_what_can_be_moved_where_the_object_of_one_of_two_routers_is_gone() {
-    let ways = [traefik(), gateway_api()];
+    let ways = [traefik(&SHOP), gateway_api(&SHOP)];
     let world = paused(&together(&ways)).await;
     assert_eq!((world.weight(&ways[0]).await, world.weight(&ways[1]).await), (Some(25), Some(25)));
     world.delete("TraefikService", "shop").await;
