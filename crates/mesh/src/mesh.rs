@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::Pod;
 use crate::load::Load;
 use crate::proxies::Proxies;
-use crate::routing::{Choice, Outcome, Plan, Protocol, fraction};
+use crate::routing::{Choice, Outcome, Plan, Protocol, Request, Routed, fraction};
 use crate::telemetry::{Count, Flow, Kind, Limits, Store, Telemetry};
 use crate::{Config, Millis};
 
@@ -88,6 +88,26 @@ impl Mesh {
         }
     }
 
+    /// Somebody sends a request now, besides the load. It is counted as that is.
+    pub fn send(&mut self, request: &Request, random: &mut dyn FnMut() -> u64) -> Sent {
+        let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
+        let proxy = random().checked_rem(proxies).and_then(|proxy| usize::try_from(proxy).ok()).unwrap_or(0);
+        let routed = self.proxies.view(proxy, self.now).route(request, random());
+        let pod = match &routed.outcome {
+            Outcome::Served { pod, .. } => Some(&**pod),
+            _ => None,
+        };
+        let (answered, latency) = answer(pod, fraction(random()), fraction(random()));
+        let mut count = Count::default();
+        count.add(self.now, 1, latency);
+        record(&mut self.telemetry, request.protocol, &routed.outcome, answered, &count);
+        let code = match &routed.outcome {
+            Outcome::Served { .. } => answered,
+            other => refusal(other).0,
+        };
+        Sent { routed, code, latency }
+    }
+
     fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
         let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
         for load in &mut self.loads {
@@ -116,6 +136,17 @@ impl Mesh {
     }
 }
 
+/// A single request and what came back.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Where it went.
+    pub routed: Routed,
+    /// The status.
+    pub code: u16,
+    /// How long the pod took, in milliseconds.
+    pub latency: f64,
+}
+
 /// Requests of one plan by what chance made of them: where they went and with which status they came back.
 type Tally = BTreeMap<(Choice, u16), Count>;
 
@@ -137,11 +168,26 @@ fn record(telemetry: &mut Telemetry, protocol: Protocol, outcome: &Outcome, code
             telemetry.count(Flow { reporter: "destination", ..source.clone() }, count);
             source
         }
-        Outcome::NoHealthyUpstream(upstream) => failed(503, "UH").meant_for(upstream),
-        Outcome::UnknownCluster(_) => failed(503, "NC"),
-        Outcome::NotFound => failed(404, "NR"),
-        Outcome::Redirect(redirect) => failed(redirect.code, "-"),
-        Outcome::Direct(status) => failed(*status, "-"),
+        Outcome::NoHealthyUpstream(upstream) => {
+            let (code, flags) = refusal(outcome);
+            failed(code, flags).meant_for(upstream)
+        }
+        other => {
+            let (code, flags) = refusal(other);
+            failed(code, flags)
+        }
     };
     telemetry.count(flow, count);
+}
+
+/// Status and flags of what no pod answers.
+fn refusal(outcome: &Outcome) -> (u16, &'static str) {
+    match outcome {
+        Outcome::Served { .. } => (0, "-"),
+        Outcome::NoHealthyUpstream(_) => (503, "UH"),
+        Outcome::UnknownCluster(_) => (503, "NC"),
+        Outcome::NotFound => (404, "NR"),
+        Outcome::Redirect(redirect) => (redirect.code, "-"),
+        Outcome::Direct(status) => (*status, "-"),
+    }
 }

@@ -4,6 +4,7 @@ mod changing;
 mod global;
 mod making;
 mod notifications;
+mod playing;
 mod showing;
 mod value;
 
@@ -19,6 +20,7 @@ pub(crate) use notifications::{
     ConfiguredForm, GetConfigured, Notifications, NotificationsCommand, Notify, RunTrigger, TemplateCommand,
     TriggerCommand,
 };
+pub(crate) use playing::Playground;
 pub(crate) use showing::{
     AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
     Plan, Status, Verify, Version, WaitFor, Why,
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Pause(Names),
     /// Say what an update will do
     Plan(Plan),
+    /// Run a cluster with a demo application in this process, to see a canary without any cluster
+    Playground(Playground),
     /// Continue past a pause, or go to the end of the update
     Promote(Promote),
     /// Recreate the pods of a Rollout, now or later

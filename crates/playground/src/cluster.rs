@@ -1,0 +1,107 @@
+//! The cluster: the API, nodes, workload controllers, the mesh and our controller, put together in real time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
+use tidegate_clock::Clock;
+use tidegate_controller::{Analysis, Options};
+use tidegate_manifest::{DuplicateKeys, Source};
+use tidegate_mesh::Load;
+use tidegate_node_agent::Defaults;
+use tidegate_providers::client::Roots;
+use tidegate_providers::{Hosts, Proxies};
+use tidegate_runtime::lease::Leadership;
+use tidegate_sim::{LiveMesh, MeshSetting, Setting, World};
+
+use crate::error::PlaygroundError;
+use crate::prometheus::Metrics;
+use crate::scenario::{NAMESPACE, Speed};
+use crate::versions;
+
+/// Who the controller says it is.
+const CONTROLLER: &str = "rollouts-controller";
+/// Who sets up the demo.
+const PLAYGROUND: &str = "playground";
+/// Proxies of the mesh, and how late they may be.
+const PROXIES: usize = 3;
+const MOST_BEHIND: Duration = Duration::from_millis(500);
+/// Experiments that are worked on at once.
+const EXPERIMENTS: usize = 10;
+
+/// A running cluster; everything in it ends when it is dropped.
+pub(crate) struct Cluster {
+    pub(crate) world: World,
+    pub(crate) mesh: LiveMesh,
+    /// Where everything that is drawn comes from.
+    pub(crate) seed: u64,
+}
+
+impl Cluster {
+    /// Starts everything but the demo.
+    pub(crate) async fn start(speed: Speed, loads: Vec<Load>) -> Result<Self, PlaygroundError> {
+        let clock = Clock::system();
+        let now = clock.now();
+        // Names and uids are to differ from those of the last time.
+        let seed = u64::try_from(now.as_microsecond()).unwrap_or(0);
+        let mut world = World::empty(Setting { epoch: now, ..Setting::new(seed) });
+        let client = world.client(PLAYGROUND);
+        for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
+            create(&client, &crd).await?;
+        }
+        world.add_nodes_with(pods(speed));
+        world.add_manager();
+        world.add(versions::annotate(world.client(PLAYGROUND)));
+        let setting = MeshSetting { seed, proxies: PROXIES, most_behind: MOST_BEHIND };
+        let mesh = world.add_mesh(setting, loads);
+        let network = tidegate_providers::Client::new(Hosts::default(), Proxies::default(), Roots::System)
+            .map_err(|error| PlaygroundError::Tls(error.to_string()))?;
+        let analysis = Analysis::over(Arc::new(Metrics::new(mesh.clone(), network)));
+        let options = Options { analysis: Some(analysis), experiments: Some(EXPERIMENTS), ..Options::default() };
+        let (client, clock) = (world.client(CONTROLLER), world.clock());
+        world.add(tidegate_controller::run(client, clock, options, Leadership::alone(), std::future::pending()));
+        Ok(Self { world, mesh, seed })
+    }
+
+    /// Creates what a manifest holds.
+    pub(crate) async fn create_all(&self, manifests: &str) -> Result<(), PlaygroundError> {
+        let client = self.world.client(PLAYGROUND);
+        let documents = Source::new("demo.yaml", manifests)
+            .all_documents(DuplicateKeys::Refuse)
+            .map_err(|errors| PlaygroundError::Manifest(errors.to_string()))?;
+        for document in documents {
+            create(&client, document.value()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Pods take as long to start as people can follow.
+fn pods(speed: Speed) -> Defaults {
+    Defaults {
+        start_delay: speed.of(Duration::from_millis(1500)),
+        stop_delay_min: speed.of(Duration::from_secs(1)),
+        stop_delay_max: speed.of(Duration::from_secs(2)),
+        ..Defaults::default()
+    }
+}
+
+async fn create(client: &Client, object: &Value) -> Result<(), PlaygroundError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")));
+    let api: Api<DynamicObject> = match text("kind") {
+        "CustomResourceDefinition" => Api::all_with(client.clone(), &resource),
+        _ => Api::namespaced_with(client.clone(), NAMESPACE, &resource),
+    };
+    let refused = |source: kube::Error| PlaygroundError::Refused {
+        what: format!("{} {}", text("kind"), object["metadata"]["name"].as_str().unwrap_or_default()),
+        source: Box::new(source),
+    };
+    let body = serde_json::from_value(object.clone()).map_err(|error| refused(kube::Error::SerdeError(error)))?;
+    api.create(&PostParams::default(), &body).await.map_err(refused)?;
+    Ok(())
+}

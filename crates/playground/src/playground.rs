@@ -1,0 +1,142 @@
+//! All of it, from start to end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tidegate_apiserver::Listener;
+
+use crate::app::{App, Gateway, Mix};
+use crate::cluster::Cluster;
+use crate::error::PlaygroundError;
+use crate::folder::Folder;
+use crate::ports::{self, Ports, Purpose};
+use crate::scenario::{Scenario, Speed, Try};
+
+const API: Purpose = Purpose { what: "the Kubernetes API", flag: "--port-api" };
+const APPLICATION: Purpose = Purpose { what: "the application", flag: "--port-app" };
+/// Requests a second that come by themselves.
+const LOAD: f64 = 40.0;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is shown.
+    pub scenario: Scenario,
+    /// How fast.
+    pub speed: Speed,
+    /// Where.
+    pub ports: Ports,
+    /// Where the files for other programs are to be; the folder is made and removed.
+    pub folder: PathBuf,
+}
+
+/// A running playground. Dropping it ends everything and removes its files.
+pub struct Playground {
+    scenario: Scenario,
+    cluster: Cluster,
+    api: Listener,
+    app: App,
+    mix: Mix,
+    kubeconfig: PathBuf,
+    demo: PathBuf,
+    _folder: Folder,
+}
+
+/// What came of all requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// All there were.
+    pub requests: u64,
+    /// Those that failed.
+    pub failed: u64,
+}
+
+impl Playground {
+    /// Starts everything and creates the demo.
+    pub async fn start(options: Options) -> Result<Self, PlaygroundError> {
+        let Options { scenario, speed, ports, folder } = options;
+        let mut cluster = Cluster::start(speed, vec![scenario.load(LOAD)]).await?;
+        let token = token()?;
+        let api = ports::next_free(API, ports.api, |port| {
+            let (server, token) = (cluster.world.server().clone(), token.clone());
+            async move { Listener::start(server, port, &token).await }
+        });
+        let api = api.await?;
+        let mix = Mix::default();
+        cluster.world.add(mix.clone().follow(cluster.mesh.clone()));
+        let socket = ports::next_free(APPLICATION, ports.app, ports::local).await?;
+        let journal = cluster.world.journal().clone();
+        let gateway = Gateway::new(cluster.mesh.clone(), journal, scenario, cluster.seed);
+        let listens = |source| PlaygroundError::Port {
+            what: APPLICATION.what,
+            flag: APPLICATION.flag,
+            from: ports.app,
+            to: ports.app,
+            source,
+        };
+        let app = App::serve(socket, gateway, mix.clone()).map_err(listens)?;
+        let manifests = scenario.manifests(speed);
+        let folder = Folder::make(folder)?;
+        let kubeconfig = folder.write("kubeconfig", &api.kubeconfig())?;
+        let demo = folder.write("demo.yaml", &manifests)?;
+        cluster.create_all(&manifests).await?;
+        Ok(Self { scenario, cluster, api, app, mix, kubeconfig, demo, _folder: folder })
+    }
+
+    /// Where the Kubernetes API listens.
+    pub fn api(&self) -> SocketAddr {
+        self.api.address()
+    }
+
+    /// Where the application listens.
+    pub fn app(&self) -> SocketAddr {
+        self.app.address()
+    }
+
+    /// The kubeconfig for other programs.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The manifests of the demo.
+    pub fn demo(&self) -> &Path {
+        &self.demo
+    }
+
+    /// A client of the cluster inside.
+    pub fn client(&self) -> kube::Client {
+        self.cluster.world.client("user")
+    }
+
+    /// What to try, in order, with what is there: how the plugin and kubectl are called.
+    pub fn tries(&self, plugin: &str, kubectl: &str) -> Vec<(&'static str, String)> {
+        let app = format!("localhost:{}", self.app().port());
+        let demo = self.demo.display().to_string();
+        let filled = |one: &Try| {
+            let command = one.command.replace("PLUGIN", plugin).replace("KUBECTL", kubectl);
+            (one.says, command.replace("APP", &app).replace("DEMO", &demo))
+        };
+        self.scenario.tries().iter().map(filled).collect()
+    }
+
+    /// What came of all requests so far.
+    pub fn totals(&self) -> Totals {
+        let answers = self.mix.totals();
+        Totals { requests: answers.good + answers.failed, failed: answers.failed }
+    }
+
+    /// Ends it: no more connections, then nothing at all.
+    pub async fn stop(self) -> Totals {
+        let totals = self.totals();
+        self.api.stop().await;
+        totals
+    }
+}
+
+/// A word that nobody else on this machine can guess.
+fn token() -> Result<String, PlaygroundError> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| PlaygroundError::Random)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
