@@ -71,12 +71,15 @@ fn build(row: &Row) -> Resource {
         returns_deleted: has('d'),
         scale: has('r').then(workload_scale),
         actions: match plural {
-            "pods" => vec!["binding", "ephemeralcontainers", "eviction"],
+            "pods" => {
+                vec!["attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward"]
+            }
             "namespaces" => vec!["finalize"],
             _ => Vec::new(),
         },
         selectable_fields: Vec::new(),
         custom: None,
+        absent: false,
     }
 }
 

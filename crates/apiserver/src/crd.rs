@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 use tidegate_structural::{Schema, SchemaError};
 
+use crate::columns::PrinterColumn;
 use crate::object::{at, child_mut, finalizers, is_terminating, list, map_mut, name, set_finalizers, text};
 use crate::registry::{Custom, Registry, Resource, ScalePaths};
 use crate::state::State;
@@ -140,7 +141,8 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         scale: at(version, &["subresources", "scale"]).filter(|s| s.is_object()).map(scale_paths),
         actions: Vec::new(),
         selectable_fields: fields.map(|f| text(f, &["jsonPath"]).trim_start_matches('.').to_owned()).collect(),
-        custom: Some(Custom { schema, definition: name(definition).to_owned() }),
+        custom: Some(Custom { schema, columns: PrinterColumn::read(version), definition: name(definition).to_owned() }),
+        absent: false,
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn answer(registry: &Registry, parts: &Parts, segments: &[String]) ->
     Some(match path.as_slice() {
         [] => answer::json(
             200,
-            &json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version"]}),
+            &json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}),
         ),
         ["version"] => answer::json(200, &version()),
         ["api"] if aggregated => whole_discovery(registry, true),
@@ -111,6 +111,10 @@ fn groups(registry: &Registry) -> Value {
 }
 
 fn verbs(resource: &Resource) -> Vec<&'static str> {
+    if resource.absent {
+        // Enough to be asked for by name; who looks for what can be listed does not find it.
+        return vec!["create", "get", "patch"];
+    }
     if resource.custom.is_some() {
         // Custom resources have always been listed in this order.
         return vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -125,6 +129,10 @@ fn subresources(resource: &Resource) -> Vec<(&'static str, &'static str, &'stati
         out.push(match *action {
             "binding" => ("binding", "", "v1", "Binding".to_owned(), vec!["create"]),
             "eviction" => ("eviction", "policy", "v1", "Eviction".to_owned(), vec!["create"]),
+            "attach" => ("attach", "", "v1", "PodAttachOptions".to_owned(), vec!["create", "get"]),
+            "exec" => ("exec", "", "v1", "PodExecOptions".to_owned(), vec!["create", "get"]),
+            "log" => ("log", "", "", resource.kind.clone(), vec!["get"]),
+            "portforward" => ("portforward", "", "v1", "PodPortForwardOptions".to_owned(), vec!["create", "get"]),
             "finalize" => ("finalize", "", "", resource.kind.clone(), vec!["update"]),
             other => (other, "", "", resource.kind.clone(), vec!["get", "patch", "update"]),
         });

@@ -13,9 +13,12 @@
 //! # }
 //! ```
 
+mod absent;
 mod answer;
 mod body;
 mod builtin;
+mod columns;
+mod containers;
 mod crd;
 mod defaults;
 mod discovery;
@@ -29,6 +32,7 @@ mod listener;
 mod managed;
 mod object;
 mod observer;
+mod openapi;
 mod registry;
 mod request;
 mod selector;
@@ -43,8 +47,10 @@ mod verbs;
 mod view;
 mod warnings;
 mod watch;
+mod yaml;
 
 pub use answer::Body;
+pub use containers::Logs;
 pub use faults::{After, Before, Call, Deliver, Delivery, Faults, NoFaults};
 pub use listener::Listener;
 pub use observer::{Fate, NoObserver, Observer, Written};

@@ -1,6 +1,7 @@
 //! Lists: selectors, consistent pages, and the rules of `resourceVersion` and `resourceVersionMatch`.
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::encoding::{base64, from_base64};
@@ -12,7 +13,7 @@ use crate::state::State;
 use crate::status::{About, Cause, StatusError};
 use crate::store::{Key, write_shown};
 use crate::stored::{Object, Shown};
-use crate::view::View;
+use crate::view::{Style, View};
 
 /// Which objects of a resource are wanted.
 #[derive(Clone, Debug)]
@@ -223,8 +224,7 @@ struct ListText<'a> {
 
 impl Page {
     /// The text of the list in the form that the client asked for.
-    pub(crate) fn write(self, resource: &Resource, view: View) -> Bytes {
-        let (kind, api_version) = view.list_type(resource);
+    pub(crate) fn write(self, resource: &Resource, view: View, now: impl FnOnce() -> Timestamp) -> Bytes {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
         if let Some(next) = self.next {
             metadata["continue"] = json!(next);
@@ -232,14 +232,18 @@ impl Page {
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = json!(remaining);
         }
+        if let Some(table) = view.table(resource, now) {
+            return table.of_many(&self.items, metadata);
+        }
+        let (kind, api_version) = view.list_type(resource);
         // Lists of custom resources are encoded without types, so an empty token is spelt out.
-        if !view.only_metadata && resource.custom.is_some() && metadata.get("continue").is_none() {
+        if view.style == Style::Whole && resource.custom.is_some() && metadata.get("continue").is_none() {
             metadata["continue"] = json!("");
         }
         let version = resource.api_version();
         let items = self.items.iter().map(|item| view.item(resource, &version, item)).collect();
         // An empty list of metadata is no list.
-        let items = Some(items).filter(|_| !view.only_metadata || !self.items.is_empty());
+        let items = Some(items).filter(|_| view.style != Style::Metadata || !self.items.is_empty());
         write_shown(&ListText { api_version: &api_version, items, kind: &kind, metadata })
     }
 }

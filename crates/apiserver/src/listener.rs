@@ -1,18 +1,25 @@
-//! An HTTP listener on loopback, for clients that are other programs.
+//! A listener on loopback, for clients that are other programs: plain HTTP, or TLS as kubectl wants it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::{Request, Response, header};
+use http::{Method, Request, Response, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
-use serde_json::json;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+use tidegate_certificate::{Loopback, base64};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::answer::{self, Body};
@@ -21,28 +28,52 @@ use crate::status::StatusError;
 
 /// How many connections are served at once; more wait.
 const CONNECTION_LIMIT: usize = 256;
+/// How long a client may take to agree on a cipher.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// What a real server tells everybody: that it is there, and what it is.
+const OPEN_TO_ALL: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 
 /// A running listener; dropping it ends it.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
     token: Arc<str>,
+    /// PEM of the authority that clients must trust; none over plain HTTP.
+    authority: Option<String>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Listener {
     /// Listens on a free port of 127.0.0.1 (or on the given one); every request must carry the token.
+    ///
+    /// # Errors
+    /// When the port is taken (`AddrInUse`) or the token is empty.
     pub async fn start(server: ApiServer, port: u16, token: &str) -> io::Result<Self> {
+        Self::begin(server, port, token, None).await
+    }
+
+    /// The same over TLS, which kubectl asks for before it sends a token. The certificate is made here and lives in memory
+    /// only; [`Self::kubeconfig`] carries the authority that vouches for it.
+    ///
+    /// # Errors
+    /// When the port is taken (`AddrInUse`), the token is empty, or the system gives no random bytes.
+    pub async fn start_tls(server: ApiServer, port: u16, token: &str) -> io::Result<Self> {
+        Self::begin(server, port, token, Some(Loopback::generate()?)).await
+    }
+
+    async fn begin(server: ApiServer, port: u16, token: &str, made: Option<Loopback>) -> io::Result<Self> {
         if token.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the token of the listener must not be empty"));
         }
+        let acceptor = made.as_ref().map(acceptor).transpose()?;
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = socket.local_addr()?;
         let token: Arc<str> = Arc::from(token);
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(accept(socket, server, Arc::clone(&token), stopped));
-        Ok(Self { address, token, stop, task })
+        let door = Door { server, token: Arc::clone(&token), acceptor };
+        let task = tokio::spawn(accept(socket, door, stopped));
+        Ok(Self { address, token, authority: made.map(|made| made.authority_pem()), stop, task })
     }
 
     /// Where it listens.
@@ -52,9 +83,15 @@ impl Listener {
 
     /// A kubeconfig (JSON, which is YAML too) for it.
     pub fn kubeconfig(&self) -> String {
-        let config = json!({
+        let cluster = match &self.authority {
+            None => json!({"server": format!("http://{}", self.address)}),
+            Some(pem) => json!({
+                "server": format!("https://{}", self.address), "certificate-authority-data": base64(pem.as_bytes()),
+            }),
+        };
+        let config: Value = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "tidegate",
-            "clusters": [{"name": "tidegate", "cluster": {"server": format!("http://{}", self.address)}}],
+            "clusters": [{"name": "tidegate", "cluster": cluster}],
             "users": [{"name": "admin", "user": {"token": &*self.token}}],
             "contexts": [{"name": "tidegate", "context": {
                 "cluster": "tidegate", "user": "admin", "namespace": "default",
@@ -77,7 +114,46 @@ impl Drop for Listener {
     }
 }
 
-async fn accept(socket: TcpListener, server: ApiServer, token: Arc<str>, mut stopped: watch::Receiver<bool>) {
+fn acceptor(made: &Loopback) -> io::Result<TlsAcceptor> {
+    let chain = vec![CertificateDer::from(made.certificate_der().to_vec())];
+    let key = PrivateKeyDer::try_from(made.key_der().to_vec()).map_err(io::Error::other)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+    let mut config = config.map_err(io::Error::other)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// What every connection needs.
+#[derive(Clone)]
+struct Door {
+    server: ApiServer,
+    token: Arc<str>,
+    acceptor: Option<TlsAcceptor>,
+}
+
+impl Door {
+    /// Serves one connection to its end. A client that goes away in the middle is not our failure.
+    async fn admit(self, stream: TcpStream, watcher: Watcher) {
+        match self.acceptor.clone() {
+            None => self.speak(stream, watcher).await,
+            Some(acceptor) => {
+                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                    self.speak(stream, watcher).await;
+                }
+            }
+        }
+    }
+
+    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, watcher: Watcher) {
+        let service = service_fn(move |request| serve(self.server.clone(), Arc::clone(&self.token), request));
+        let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        let _ = watcher.watch(connection).await;
+    }
+}
+
+async fn accept(socket: TcpListener, door: Door, mut stopped: watch::Receiver<bool>) {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTION_LIMIT));
     let mut connections = tokio::task::JoinSet::new();
@@ -89,18 +165,14 @@ async fn accept(socket: TcpListener, server: ApiServer, token: Arc<str>, mut sto
             accepted = next(&socket, &room) => accepted,
         };
         let Some((stream, permit)) = accepted else { continue };
-        let (server, token) = (server.clone(), Arc::clone(&token));
-        let service = service_fn(move |request| serve(server.clone(), Arc::clone(&token), request));
-        let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
+        let (door, watcher) = (door.clone(), graceful.watcher());
         connections.spawn(async move {
-            // A client that goes away in the middle is not our failure.
-            let _ = connection.await;
+            door.admit(stream, watcher).await;
             drop(permit);
         });
     }
     // Watches never finish by themselves: a second is enough for everything else.
-    let _ = tokio::time::timeout(std::time::Duration::from_secs(1), graceful.shutdown()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(1), graceful.shutdown()).await;
     connections.shutdown().await;
 }
 
@@ -116,7 +188,8 @@ async fn serve(
     token: Arc<str>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, std::convert::Infallible> {
-    if !is_authorized(&request, &token) {
+    let is_open = request.method() == Method::GET && OPEN_TO_ALL.contains(&request.uri().path());
+    if !is_open && !is_authorized(&request, &token) {
         return Ok(answer::failure(&StatusError::new(401, "Unauthorized", "Unauthorized")));
     }
     server.call(request).await

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tidegate_structural::Schema;
 
 use crate::builtin;
+use crate::columns::PrinterColumn;
 
 /// One version of one resource.
 #[derive(Clone, Debug)]
@@ -46,12 +47,16 @@ pub(crate) struct Resource {
     pub(crate) selectable_fields: Vec<String>,
     /// For custom resources: the schema.
     pub(crate) custom: Option<Custom>,
+    /// Whether it is listed only to be refused.
+    pub(crate) absent: bool,
 }
 
 /// What only custom resources have.
 #[derive(Clone, Debug)]
 pub(crate) struct Custom {
     pub(crate) schema: Option<Schema>,
+    /// How its objects are shown in tables.
+    pub(crate) columns: Vec<PrinterColumn>,
     pub(crate) definition: String,
 }
 

@@ -138,6 +138,9 @@ pub(crate) fn target(
     let rest = rest.get(..most).unwrap_or(rest);
     let (namespace, plural, name, subresource) = place(rest).ok_or_else(nothing)?;
     let resource = registry.get(group, version, plural).ok_or_else(nothing)?;
+    if resource.absent {
+        return Err(crate::absent::refusal(&resource));
+    }
     if resource.namespaced && namespace.is_empty() && !name.is_empty() || !resource.namespaced && !namespace.is_empty()
     {
         return Err(StatusError::resource_not_found());
@@ -211,17 +214,27 @@ fn verb(
         // Only custom resources get here with a name: it is not looked at.
         ("POST", false) if subresource.is_empty() && custom => Verb::Create,
         ("POST", false) if matches!(subresource, "binding" | "eviction") => Verb::Create,
+        ("POST", false) if is_stream(subresource) => Verb::Create,
         ("PUT", false) => Verb::Update,
         ("PATCH", false) => Verb::Patch,
         ("DELETE", false) if subresource.is_empty() => Verb::Delete,
         ("DELETE", true) if !across_namespaces => Verb::DeleteCollection,
         _ => return Err(StatusError::method_not_allowed()),
     };
+    if is_stream(subresource) && !matches!(verb, Verb::Create | Verb::Get) || subresource == "log" && verb != Verb::Get
+    {
+        return Err(StatusError::method_not_allowed());
+    }
     let only_post = matches!(subresource, "binding" | "eviction");
     if only_post && verb != Verb::Create || subresource == "finalize" && verb != Verb::Update {
         return Err(StatusError::method_not_allowed());
     }
     Ok(verb)
+}
+
+/// Subresources that lead into a container.
+pub(crate) fn is_stream(subresource: &str) -> bool {
+    matches!(subresource, "attach" | "exec" | "portforward")
 }
 
 #[cfg(test)]

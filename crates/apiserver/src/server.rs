@@ -4,28 +4,31 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, header, request::Parts};
 use http_body_util::{BodyExt, Limited};
+use serde_json::Value;
 use tidegate_clock::Clock;
 
 use crate::answer::{self, Body};
+use crate::containers::Logs;
 use crate::faults::{After, Before, Call, Faults, NoFaults};
 use crate::observer::{NoObserver, Observer, Written};
-use crate::request::{Query, Target, Verb, segments, target};
+use crate::request::{Query, Target, Verb, is_stream, segments, target};
 use crate::state::State;
 use crate::status::StatusError;
+use crate::store::Key;
 use crate::stored::Object;
 use crate::verbs::options::{DeleteOptions, caller};
-use crate::verbs::patch::Form;
-use crate::verbs::{Outcome, action, create, decode, delete, not_found, patch, scale, update};
+use crate::verbs::patch::Wish;
+use crate::verbs::{Outcome, action, apply, create, decode, delete, not_found, patch, scale, update};
 use crate::view::{self, View};
 use crate::warnings::Warnings;
 use crate::watch::Watch;
-use crate::{body, discovery, gc, list};
+use crate::{absent, body, containers, discovery, gc, list, openapi};
 
 /// The largest body that is read, as the real server limits it.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -77,6 +80,10 @@ pub(crate) struct Shared {
     pub(crate) faults: Arc<dyn Faults>,
     pub(crate) observer: Arc<dyn Observer>,
     watches: AtomicU64,
+    /// What pods say, unless it is the usual.
+    logs: OnceLock<Arc<Logs>>,
+    /// Resources that are stored and that nothing acts on.
+    idle: OnceLock<Vec<String>>,
 }
 
 impl Shared {
@@ -110,6 +117,8 @@ impl ApiServer {
             faults: options.faults,
             observer: options.observer,
             watches: AtomicU64::new(0),
+            logs: OnceLock::new(),
+            idle: OnceLock::new(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -124,6 +133,33 @@ impl ApiServer {
         let mut state = self.shared.lock();
         let revision = state.store.revision();
         state.store.compact(revision);
+    }
+
+    /// Says what `kubectl logs` shows of a pod; the first to say so is heard. Without it there is a line per container with
+    /// its image.
+    pub fn set_logs(&self, logs: impl Fn(&Value) -> String + Send + Sync + 'static) {
+        let _first = self.shared.logs.set(Arc::new(logs));
+    }
+
+    /// For a server that people talk to: lists well-known kinds that it has not, only to refuse them by name, and warns
+    /// whoever makes objects of the `idle` resources (`statefulsets.apps`) that nothing acts on them.
+    pub fn tell_what_is_missing(&self, idle: &[&str]) {
+        let _first = self.shared.idle.set(idle.iter().map(|id| (*id).to_owned()).collect());
+        absent::register(&mut self.shared.lock().registry);
+    }
+
+    /// The log of a pod. Whoever makes it up may take their time, so nothing is locked meanwhile.
+    fn log(&self, target: &Target) -> Result<Response<Body>, StatusError> {
+        let pod = self.pod(target)?;
+        match self.shared.logs.get() {
+            Some(logs) => containers::log(&pod, &target.query, &**logs),
+            None => containers::log(&pod, &target.query, &containers::default_logs),
+        }
+    }
+
+    fn pod(&self, target: &Target) -> Result<Object, StatusError> {
+        let key = Key::new(&target.resource.id, &target.namespace, &target.name);
+        self.shared.lock().store.get(&key).cloned().ok_or_else(|| not_found(&target.resource, &target.name))
     }
 
     async fn answer<B>(self, request: Request<B>) -> Response<Body>
@@ -152,8 +188,16 @@ impl ApiServer {
             if let Some(response) = discovery::answer(&state.registry, parts, &segments) {
                 return Ok(response);
             }
+            if let Some(response) = openapi::answer(&state, &parts.method, &segments) {
+                return Ok(response);
+            }
             target(&state.registry, &parts.method, &segments, query)?
         };
+        match found.subresource.as_str() {
+            "log" => return self.log(&found),
+            stream if is_stream(stream) => return Err(containers::refusal(&*self.pod(&found)?, stream)),
+            _ => {}
+        }
         let call = Call {
             verb: found.verb,
             group: &found.resource.group,
@@ -187,6 +231,13 @@ impl ApiServer {
         }
         if let Some(text) = target.resource.deprecation() {
             state.warn(text);
+        }
+        if let Some(idle) = self.shared.idle.get()
+            && matches!(target.verb, Verb::Create | Verb::Update | Verb::Patch)
+            && idle.contains(&target.resource.id)
+        {
+            let kind = &target.resource.kind;
+            state.warn(format!("{kind} is stored but not simulated: nothing acts on it in this cluster"));
         }
         let before = state.store.revision();
         let result = self.perform(&mut state, parts, body, target, call);
@@ -222,7 +273,7 @@ impl ApiServer {
         target: &Target,
         call: &Call<'_>,
     ) -> Result<Response<Body>, StatusError> {
-        let view = View::read(parts);
+        let view = View::read(parts, &target.query);
         if target.verb == Verb::Watch {
             let number = self.shared.watches.fetch_add(1, Ordering::Relaxed);
             let lag = self.lag(call, target);
@@ -238,7 +289,11 @@ impl ApiServer {
                 gc::collect(state);
                 page
             };
-            return Ok(answer::whole(200, "application/json", page.write(&target.resource, view)));
+            return Ok(answer::whole(
+                200,
+                "application/json",
+                page.write(&target.resource, view, || state.clock.now()),
+            ));
         }
         let before = state.store.revision();
         let outcome = act(state, parts, body, target)?;
@@ -248,7 +303,11 @@ impl ApiServer {
                 answer::whole(code, "application/json", state.store.text(&object, before, view.managers))
             }
             Outcome::Object(code, object) => {
-                answer::whole(code, "application/json", view.write(&target.resource, &object))
+                let text = match view.table(&target.resource, || state.clock.now()) {
+                    Some(table) => table.of_one(&object),
+                    None => view.write(&target.resource, &object),
+                };
+                answer::whole(code, "application/json", text)
             }
             Outcome::Other(code, value) => answer::json(code, &value),
         })
@@ -259,7 +318,7 @@ impl ApiServer {
 fn check_route(parts: &Parts, target: &Target) -> Result<(), StatusError> {
     view::check_acceptable(&parts.headers, &target.resource)?;
     if target.verb == Verb::Patch {
-        Form::read(body::content_type(parts), &target.resource)?;
+        Wish::read(body::content_type(parts), &target.resource)?;
     }
     Ok(())
 }
@@ -295,19 +354,23 @@ fn act(state: &mut State, parts: &Parts, body: &Bytes, target: &Target) -> Resul
             update::update(state, target, object, &who)
         }
         (Verb::Patch, subresource) => {
-            let form = Form::read(body::content_type(parts), &target.resource)?;
+            let wish = Wish::read(body::content_type(parts), &target.resource)?;
             let who = who("PatchOptions")?;
-            if subresource == "scale" {
-                return scale::write(state, target, scale::Change::Patch(form, body), &who);
+            apply::check_options(&target.query, wish)?;
+            match wish {
+                Wish::Apply => apply::apply(state, target, body, &who),
+                Wish::Change(form) if subresource == "scale" => {
+                    scale::write(state, target, scale::Change::Patch(form, body), &who)
+                }
+                Wish::Change(form) => patch::patch(state, target, form, body, &who),
             }
-            patch::patch(state, target, form, body, &who)
         }
         (Verb::Delete, _) => {
             let options = DeleteOptions::read(body::delete_options(parts, body)?.as_ref(), &target.query)?;
             delete::delete(state, target, &options)
         }
         _ => {
-            let key = crate::store::Key::new(&target.resource.id, &target.namespace, &target.name);
+            let key = Key::new(&target.resource.id, &target.namespace, &target.name);
             let object = state.store.get(&key).ok_or_else(|| not_found(&target.resource, &target.name))?;
             Ok(Outcome::Object(200, object.clone()))
         }

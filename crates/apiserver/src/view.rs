@@ -1,11 +1,14 @@
-//! In which form a client wants to see objects: whole, or only their metadata.
+//! In which form a client wants to see objects: whole, only their metadata, or as rows of a table.
 
 use bytes::Bytes;
 use http::{HeaderMap, header, request::Parts};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::columns::{Include, Table};
 use crate::object::text;
 use crate::registry::Resource;
+use crate::request::Query;
 use crate::status::StatusError;
 use crate::store::write_shown;
 use crate::stored::{Form, Object, Shown};
@@ -19,34 +22,52 @@ pub struct WithoutManagers;
 /// The form of an answer, from the `Accept` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// `PartialObjectMetadata` instead of objects as they are.
-    pub(crate) only_metadata: bool,
+    pub(crate) style: Style,
     /// Whether `managedFields` are shown.
     pub(crate) managers: bool,
 }
 
+/// What is made of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Itself.
+    Whole,
+    /// `PartialObjectMetadata`.
+    Metadata,
+    /// A row of a `Table`.
+    Table(Include),
+}
+
 impl View {
-    pub(crate) fn read(parts: &Parts) -> Self {
+    pub(crate) fn read(parts: &Parts, query: &Query) -> Self {
         let accept = parts.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let first = accept.split(',').next().unwrap_or_default();
-        Self {
-            only_metadata: first.contains("as=PartialObjectMetadata"),
-            managers: parts.extensions.get::<WithoutManagers>().is_none(),
-        }
+        let style = match () {
+            () if first.contains("as=PartialObjectMetadata") => Style::Metadata,
+            () if first.contains("as=Table") => Style::Table(Include::read(query.get("includeObject"))),
+            () => Style::Whole,
+        };
+        Self { style, managers: parts.extensions.get::<WithoutManagers>().is_none() }
+    }
+
+    /// The table that is asked for, if one is.
+    pub(crate) fn table<'a>(self, resource: &'a Resource, now: impl FnOnce() -> Timestamp) -> Option<Table<'a>> {
+        let Style::Table(include) = self.style else { return None };
+        Some(Table { resource, include, managers: self.managers, now: now(), with_columns: true })
     }
 
     /// Whether an object goes out as it is stored: custom objects do unless another version is asked for than the one
     /// they were written in.
     pub(crate) fn is_plain(self, resource: &Resource, object: &Value) -> bool {
-        !self.only_metadata && (resource.custom.is_none() || resource.is_version(text(object, &["apiVersion"])))
+        self.style == Style::Whole && (resource.custom.is_none() || resource.is_version(text(object, &["apiVersion"])))
     }
 
     /// An object in this form; `version` is the one of the resource.
     fn shown<'a>(self, resource: &Resource, version: &'a str, object: &'a Object) -> Shown<'a> {
-        let form = match self.only_metadata {
-            true => Form::Metadata,
-            false if resource.custom.is_none() => Form::Whole,
-            false => Form::Version(version),
+        let form = match self.style {
+            Style::Metadata => Form::Metadata,
+            _ if resource.custom.is_none() => Form::Whole,
+            _ => Form::Version(version),
         };
         Shown { object, form, managers: self.managers }
     }
@@ -64,7 +85,7 @@ impl View {
 
     /// Kind and version of a list.
     pub(crate) fn list_type(self, resource: &Resource) -> (String, String) {
-        if self.only_metadata {
+        if self.style == Style::Metadata {
             return ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned());
         }
         (resource.list_kind.clone(), resource.api_version())

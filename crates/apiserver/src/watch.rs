@@ -8,9 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::Stream;
 use serde_json::{Value, json};
+use tidegate_clock::Clock;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use crate::columns::Table;
 use crate::faults::{Deliver, Delivery};
 use crate::list::{Selection, check_options, read_version, too_large};
 use crate::object::{meta_mut, set_or_remove};
@@ -36,6 +38,9 @@ pub(crate) struct Watch {
     number: u64,
     resource: Arc<Resource>,
     view: View,
+    clock: Clock,
+    /// Whether the columns of a table have been told.
+    told_columns: bool,
     prefix: String,
     selection: Selection,
     cursor: u64,
@@ -94,6 +99,8 @@ impl Watch {
             number,
             resource: Arc::clone(&target.resource),
             view,
+            clock: state.clock,
+            told_columns: false,
             prefix: prefix(&target.resource.id, target.scope()),
             selection,
             cursor: state.store.revision(),
@@ -305,8 +312,12 @@ impl Watch {
         }
     }
 
-    fn arrive(&self, event: &Event) -> Bytes {
+    fn arrive(&mut self, event: &Event) -> Bytes {
         self.shared.observer.delivered(&self.delivery(event), Fate::Arrived);
+        if let Some(table) = self.view.table(&self.resource, || self.clock.now()) {
+            let with_columns = !std::mem::replace(&mut self.told_columns, true);
+            return line(event.kind, &Table { with_columns, ..table }.of_one(&event.object));
+        }
         match &event.text {
             Some(text) if self.view.is_plain(&self.resource, &event.object) => {
                 line(event.kind, &text.of(&event.object, self.view.managers))

@@ -12,11 +12,23 @@ pub fn crds() -> Vec<Value> {
     kinds.iter().map(|(kind, plural, singular, short)| crd(kind, plural, singular, short)).collect()
 }
 
+/// What `kubectl get` shows of a kind beside its name.
+fn columns(kind: &str) -> Value {
+    let column = |name: &str, path: &str| json!({"name": name, "type": "string", "jsonPath": path});
+    let age = json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"});
+    match kind {
+        "VirtualService" => json!([column("Gateways", ".spec.gateways"), column("Hosts", ".spec.hosts"), age]),
+        "DestinationRule" => json!([column("Host", ".spec.host"), age]),
+        _ => json!([age]),
+    }
+}
+
 fn crd(kind: &str, plural: &str, singular: &str, short: &str) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let versions = ["v1", "v1beta1", "v1alpha3"].map(|name| {
         json!({
             "name": name, "served": true, "storage": name == "v1", "subresources": {"status": {}},
+            "additionalPrinterColumns": columns(kind),
             "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": open, "status": open}}},
         })
     });

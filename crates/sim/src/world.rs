@@ -23,6 +23,10 @@ pub const MANAGER: &str = "manager";
 /// from 410 to start over; all that memory would have to be touched first.
 const LOG_LIMIT: usize = 2_000;
 
+/// Kinds that the API keeps and that nothing here acts on.
+pub const IDLE: [&str; 4] =
+    ["daemonsets.apps", "ingresses.networking.k8s.io", "persistentvolumeclaims", "statefulsets.apps"];
+
 /// How a world starts.
 #[derive(Clone)]
 pub struct Setting {
@@ -120,6 +124,11 @@ impl World {
     /// The API itself.
     pub fn server(&self) -> &ApiServer {
         &self.server
+    }
+
+    /// Lets the API tell people what is not there and what nothing acts on, where they would otherwise wait for it.
+    pub fn tell_what_is_missing(&self) {
+        self.server.tell_what_is_missing(&IDLE);
     }
 
     /// What everything in the world tells time by.

@@ -9,6 +9,7 @@ mod default;
 mod list_types;
 mod node;
 mod pattern;
+mod place;
 mod prune;
 mod read;
 mod rules;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use node::Node;
+pub use place::{Items, Place};
 pub use read::{MAX_DEPTH, MAX_NODES};
 
 /// A schema of one version of a custom resource.
@@ -60,6 +62,16 @@ impl Schema {
         cel::check::check_rules(&root)?;
         validate::check_defaults(&root)?;
         Ok(Self { root: Arc::new(root) })
+    }
+
+    /// The root, for who walks an object beside its schema.
+    pub fn place(&self) -> Place<'_> {
+        Place::new(&self.root)
+    }
+
+    /// Whether the schema says anywhere that items of a list are told apart, or that a map is one value.
+    pub fn has_list_types(&self) -> bool {
+        self.root.has_list_types
     }
 
     /// Removes fields that the schema does not know, except where it says to keep them. Returns their paths, sorted.

@@ -112,6 +112,10 @@ pub(crate) struct Node {
     pub(crate) min_properties: Option<u64>,
     pub(crate) max_properties: Option<u64>,
     pub(crate) list_type: ListType,
+    /// Whether a map is one value to those who manage its fields.
+    pub(crate) whole_map: bool,
+    /// Whether this schema or one below it says how fields are managed, by a type of list or map.
+    pub(crate) has_list_types: bool,
     pub(crate) any_of: Vec<Node>,
     pub(crate) one_of: Vec<Node>,
     pub(crate) all_of: Vec<Node>,

@@ -66,6 +66,9 @@ impl Reader {
         read_list_type(&keywords, &mut node)?;
         node.default = members.get("default").filter(|value| !value.is_null()).cloned();
         node.rules = rules::read(&keywords)?;
+        node.whole_map = keywords.text("x-kubernetes-map-type")? == Some("atomic");
+        node.has_list_types =
+            node.whole_map || node.list_type != ListType::Atomic || node.children().any(|child| child.has_list_types);
         node.has_rules = !node.rules.is_empty() || node.children().any(|child| child.has_rules);
         match role {
             Role::Structural if depth > 0 => check_structure(&keywords, &node)?,

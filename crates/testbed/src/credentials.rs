@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
+use tidegate_certificate::{Key, pem};
 
 /// Users with a token of their own, and their groups.
 const USERS: [(&str, &str); 8] = [
@@ -19,12 +19,6 @@ const USERS: [(&str, &str); 8] = [
     ("bob", "testbed:users"),
     ("carol", "testbed:users"),
     ("dave", "testbed:users"),
-];
-
-/// The beginning of every DER-encoded public key on the curve P-256; the point follows.
-const P256_PUBLIC_PREFIX: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
 /// Files and tokens of one testbed.
@@ -51,17 +45,10 @@ impl Credentials {
     }
 
     fn write_service_account_key(&self) -> io::Result<()> {
-        let failed = |_| io::Error::other("the service-account key could not be made");
-        let random = SystemRandom::new();
-        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
-        let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).map_err(failed)?;
-        let pair = EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random)
-            .map_err(|error| io::Error::other(error.to_string()))?;
         // The API server reads public keys from a file of their own: it does not derive them from PKCS#8.
-        let mut public = P256_PUBLIC_PREFIX.to_vec();
-        public.extend_from_slice(pair.public_key().as_ref());
-        fs::write(self.private_key(), pem("PRIVATE KEY", document.as_ref()))?;
-        fs::write(self.public_key(), pem("PUBLIC KEY", &public))
+        let key = Key::generate()?;
+        fs::write(self.private_key(), pem("PRIVATE KEY", key.private_der()))?;
+        fs::write(self.public_key(), pem("PUBLIC KEY", &key.public_der()))
     }
 
     pub(crate) fn token_file(&self) -> PathBuf {
@@ -129,45 +116,9 @@ fn second_certificate(chain: &str) -> Option<&str> {
     chain.get(start..end)
 }
 
-fn pem(label: &str, der: &[u8]) -> String {
-    let text = base64(der);
-    let mut out = format!("-----BEGIN {label}-----\n");
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let (line, tail) = rest.split_at(rest.len().min(64));
-        out.push_str(line);
-        out.push('\n');
-        rest = tail;
-    }
-    out.push_str(&format!("-----END {label}-----\n"));
-    out
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for position in 0..4_usize {
-            let index = (word >> (18 - 6 * position)) & 63;
-            let letter = usize::try_from(index).ok().and_then(|index| ALPHABET.get(index)).copied().unwrap_or(b'=');
-            out.push(if position <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_pads_as_the_standard_says() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
 
     #[test]
     fn the_ca_is_the_second_certificate() {

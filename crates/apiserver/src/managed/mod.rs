@@ -3,9 +3,14 @@
 //! A write gives its manager the fields that it changed and takes them from the others; a manager without fields is
 //! forgotten. An object whose list is empty is not tracked any more, which is how clients get rid of it.
 
+mod apply;
 mod compare;
+mod conflict;
 mod entry;
+mod place;
+mod prune;
 mod set;
+mod tree;
 
 use std::sync::Arc;
 
@@ -17,7 +22,10 @@ use crate::stored::Object;
 use crate::verbs::Caller;
 use set::FieldSet;
 
+pub(crate) use apply::{Applied, Config, apply};
 pub(crate) use entry::Entry;
+pub(crate) use place::Place;
+pub(crate) use tree::undeclared;
 
 /// Fields of metadata that the server itself keeps.
 const KEPT_BY_SERVER: [&str; 8] = [
@@ -90,8 +98,13 @@ pub(crate) fn update(
         }
     };
     let managed = chosen.map(|chosen| crate::defaults::without_choices(object, &chosen));
-    let changes = compare::compare(before, managed.as_ref().unwrap_or(object), resource.custom.is_some());
+    let changes = compare_in(resource, before, managed.as_ref().unwrap_or(object));
     object.set_managers(join(resource, entries, changes, caller, subresource, now));
+}
+
+fn compare_in(resource: &Resource, old: &Value, new: &Value) -> compare::Changes {
+    let schema = resource.custom.as_ref().and_then(|custom| custom.schema.as_ref());
+    compare::compare(old, new, resource.custom.is_some(), schema)
 }
 
 /// Of entries that differ in nothing but their fields and times only the last counts.
@@ -274,7 +287,8 @@ mod tests {
 
     fn write(object: Value, old: Option<&Object>, manager: &str) -> Object {
         let resource = Registry::built_in().by_id("configmaps").unwrap();
-        let caller = Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn };
+        let caller =
+            Caller { manager: manager.to_owned(), dry_run: false, strictness: Strictness::Warn, applied: None };
         let mut object = object;
         let sent = Sent::of(&resource, &mut object, "");
         let mut object = Object::from(object);

@@ -51,8 +51,17 @@ impl Steps {
         self.0.retain(|(_, set)| !set.is_empty());
     }
 
+    /// Keeps only some steps.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.0.retain(|(step, _)| keep(step));
+    }
+
     fn iter(&self) -> impl Iterator<Item = &(String, FieldSet)> {
         self.0.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut FieldSet)> {
+        self.0.iter_mut().map(|(step, set)| (step.as_str(), set))
     }
 }
 
@@ -67,6 +76,38 @@ impl FieldSet {
 
     pub(crate) fn is_empty(&self) -> bool {
         !self.member && self.below.iter().all(|(_, set)| set.is_empty())
+    }
+
+    /// Whether nothing below this place is in the set.
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.below.iter().all(|(_, set)| set.is_empty())
+    }
+
+    /// What is in this set and in another.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        let mut both = Self { member: self.member && other.member, below: Steps::default() };
+        for (step, set) in self.below.iter() {
+            if let Some(found) = other.below.get(step).map(|other| set.common(other)).filter(|set| !set.is_empty()) {
+                both.below.insert(step.clone(), found);
+            }
+        }
+        both
+    }
+
+    /// The paths of all fields, as steps.
+    pub(crate) fn paths(&self) -> Vec<Vec<String>> {
+        let mut found = Vec::new();
+        if self.member {
+            found.push(Vec::new());
+        }
+        for (step, set) in self.below.iter() {
+            found.extend(set.paths().into_iter().map(|path| {
+                let mut full = vec![step.clone()];
+                full.extend(path);
+                full
+            }));
+        }
+        found
     }
 
     /// Whether a field of this set is in another, so that removing it would change that.

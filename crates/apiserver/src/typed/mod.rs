@@ -2,16 +2,21 @@
 //! words of its decoder, and what is written back has one form, with zero values shown or left out as each field says.
 
 mod decode;
+mod kind;
 mod quantity;
+mod schema;
 mod shape;
 mod table;
 mod times;
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::registry::Resource;
 use decode::Reader;
 
+pub(crate) use kind::Kind;
 pub(crate) use quantity::nanos;
 
 /// The name in the tables for the kind of a resource, if it is a typed one.
@@ -22,6 +27,24 @@ fn type_of(resource: &Resource) -> Option<&'static str> {
         _ => resource.kind.as_str(),
     };
     table::known(name)
+}
+
+/// What the tables say of the kind of a resource.
+pub(crate) fn kind_of(resource: &Resource) -> Option<Kind> {
+    type_of(resource).map(Kind::named)
+}
+
+/// Adds the JSON schemas of the kind of a resource, and gives the name of the first; none for a kind without tables.
+pub(crate) fn schemas(resource: &Resource, found: &mut BTreeMap<String, Value>) -> Option<String> {
+    let kind = type_of(resource)?;
+    schema::collect(kind, found);
+    Some(schema::name_of(kind))
+}
+
+/// Adds the JSON schemas of metadata, and gives the name of the first.
+pub(crate) fn metadata_schema(found: &mut BTreeMap<String, Value>) -> String {
+    schema::collect("ObjectMeta", found);
+    schema::name_of("ObjectMeta")
 }
 
 /// Decodes an object as its kind: gives the paths of unknown fields, which are removed; the error is the text of the

@@ -182,7 +182,8 @@ fn spend_budget(
     if status("disruptionsAllowed") == 1 {
         say_exhausted(&mut changed, &now);
     }
-    let server = Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default() };
+    let server =
+        Caller { manager: "kube-apiserver".to_owned(), dry_run, strictness: Strictness::default(), applied: None };
     if let Some(resource) = state.registry.by_id("poddisruptionbudgets.policy") {
         crate::managed::update(
             &resource,

@@ -62,7 +62,10 @@ pub(crate) fn create(
     }
     let now = state.now();
     let mut object = Object::from(object);
-    managed::update(&resource, &mut object, None, sent, caller, &target.subresource, &now);
+    match &caller.applied {
+        Some(applied) => object.set_managers(applied.clone()),
+        None => managed::update(&resource, &mut object, None, sent, caller, &target.subresource, &now),
+    }
     if caller.dry_run {
         return Ok(Outcome::Object(201, object));
     }

@@ -1,6 +1,7 @@
 //! What requests do, each under the one lock of the state.
 
 pub(crate) mod action;
+pub(crate) mod apply;
 pub(crate) mod create;
 pub(crate) mod decode;
 pub(crate) mod delete;
@@ -10,9 +11,12 @@ pub(crate) mod prepare;
 pub(crate) mod scale;
 pub(crate) mod update;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::body::Strictness;
+use crate::managed::Entry;
 use crate::registry::Resource;
 use crate::status::{About, Cause, StatusError};
 use crate::stored::Object;
@@ -26,6 +30,8 @@ pub(crate) struct Caller {
     pub(crate) dry_run: bool,
     /// What is done about unknown fields.
     pub(crate) strictness: Strictness,
+    /// Of an apply: the managers that come of it. Other writes change those that are there.
+    pub(crate) applied: Option<Vec<Arc<Entry>>>,
 }
 
 /// What a verb answers.

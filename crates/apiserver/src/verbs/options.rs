@@ -21,7 +21,7 @@ pub(crate) fn caller(query: &Query, user_agent: &str, kind: &str) -> Result<Call
         return Err(StatusError::invalid(&About { group: "meta.k8s.io", kind, name: "" }, &[cause]));
     }
     let strictness = Strictness::read(query.get("fieldValidation"), kind)?;
-    Ok(Caller { manager: manager.to_owned(), dry_run, strictness })
+    Ok(Caller { manager: manager.to_owned(), dry_run, strictness, applied: None })
 }
 
 fn check_dry_run(values: &[String], kind: &str) -> Result<bool, StatusError> {

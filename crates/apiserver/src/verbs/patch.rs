@@ -27,20 +27,33 @@ pub(crate) enum Form {
     Strategic,
 }
 
+/// What a request to patch wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// The object changed by a patch.
+    Change(Form),
+    /// These fields with these values.
+    Apply,
+}
+
+impl Wish {
+    pub(crate) fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
+        if content_type == "application/apply-patch+yaml" {
+            return Ok(Self::Apply);
+        }
+        Form::read(content_type, resource).map(Self::Change)
+    }
+}
+
 const CUSTOM_FORMS: &str = "the body of the request was in an unknown format - accepted media types include: \
     application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
 impl Form {
-    pub(crate) fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
+    fn read(content_type: &str, resource: &Resource) -> Result<Self, StatusError> {
         match content_type {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" if resource.custom.is_none() => Ok(Self::Strategic),
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => Err(StatusError::new(
-                415,
-                "UnsupportedMediaType",
-                "server-side apply is not supported by this server: send a merge patch",
-            )),
             _ if resource.custom.is_some() => Err(StatusError::new(415, "UnsupportedMediaType", CUSTOM_FORMS)),
             _ => {
                 let mut error = StatusError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
@@ -166,7 +179,7 @@ pub(crate) fn patch(
 }
 
 /// What is stored, in the version of the path. Objects are stored in one version of their kind, usually this one.
-fn as_asked_for<'a>(resource: &Resource, stored: &'a Object, managers: bool) -> Cow<'a, Value> {
+pub(super) fn as_asked_for<'a>(resource: &Resource, stored: &'a Object, managers: bool) -> Cow<'a, Value> {
     let version = resource.api_version();
     let mut document: Cow<'_, Value> = if managers { Cow::Owned(stored.whole()) } else { Cow::Borrowed(stored) };
     if resource.custom.is_some() && stored.get("apiVersion").and_then(Value::as_str) != Some(&version) {

@@ -131,7 +131,9 @@ pub(crate) fn replace(
         meta_mut(&mut object).insert("generation".to_owned(), json!(generation.saturating_add(1)));
     }
     let now = state.now();
-    if subresource != "scale" {
+    if let Some(applied) = &caller.applied {
+        object.set_managers(applied.clone());
+    } else if subresource != "scale" {
         managed::update(resource, &mut object, Some(existing), sent, caller, subresource, &now);
     }
     if caller.dry_run {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PODS, get, make, raw, raw_typed, server};
+use crate::support::{PODS, get, make, raw, raw_typed, server, warned};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
@@ -169,4 +169,28 @@ async fn a_strategic_patch_of_the_wrong_type_is_shown_as_go_prints_it() {
     let text =
         " \"\" is invalid: patch: Invalid value: \"map[metadata:map[labels:text]]\": cannot restore map from string";
     assert_eq!(message(&refused), (422, text));
+}
+
+#[tokio::test]
+async fn kinds_that_are_not_there_are_refused_by_name_where_people_ask() {
+    let server = server();
+    let path = "/apis/batch/v1/namespaces/default/cronjobs";
+    assert_eq!(get(&server, path).await.0, 404);
+    server.tell_what_is_missing(&["statefulsets.apps"]);
+
+    let (code, refused) = raw(&server, "POST", path, Some(json!({"metadata": {"name": "a"}}))).await;
+    assert_eq!((code, &refused["reason"]), (501, &json!("NotImplemented")));
+    assert!(refused["message"].as_str().unwrap().starts_with("CronJob is not simulated"), "{refused}");
+    let (_, listed) = get(&server, "/apis/batch/v1").await;
+    let entry = listed["resources"].as_array().unwrap().iter().find(|r| r["name"] == "cronjobs").unwrap().clone();
+    assert_eq!((&entry["kind"], entry.get("categories")), (&json!("CronJob"), None));
+    assert_eq!(get(&server, "/apis/storage.k8s.io/v1/storageclasses").await.0, 501);
+
+    let set = json!({"metadata": {"name": "a"}, "spec": {
+        "selector": {"matchLabels": {"app": "a"}}, "serviceName": "a",
+        "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    }});
+    let (code, warnings) = warned(&server, "POST", "/apis/apps/v1/namespaces/default/statefulsets", set).await;
+    assert_eq!(code, 201);
+    assert!(warnings.iter().any(|w| w.contains("StatefulSet is stored but not simulated")), "{warnings:?}");
 }

@@ -2,11 +2,15 @@
 
 // Marked as tests so that helpers between the test functions may unwrap as those do.
 #[cfg(test)]
+mod applying;
+#[cfg(test)]
 mod collection;
 #[cfg(test)]
 mod custom;
 #[cfg(test)]
 mod decoding;
+#[cfg(test)]
+mod describing;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -23,5 +27,7 @@ mod preconditions;
 mod socket;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tables;
 #[cfg(test)]
 mod watching;

@@ -104,3 +104,27 @@ async fn a_pod_without_grace_left_can_still_be_deleted_by_another_policy() {
     assert_eq!(raw(&server, "DELETE", &path, policy("Background")).await.0, 200);
     assert_eq!(get(&server, &path).await.0, 404);
 }
+
+#[tokio::test]
+async fn a_pod_has_a_log_and_nothing_to_enter() {
+    let server = server();
+    let containers = json!([{"name": "web", "image": "web:1"}]);
+    make(&server, PODS, json!({"metadata": {"name": "a"}, "spec": {"containers": containers}})).await;
+    let (code, log) = get(&server, &format!("{PODS}/a/log?follow=true")).await;
+    assert_eq!((code, log.as_str().unwrap().contains("pod a: container web, image web:1")), (200, true), "{log}");
+    assert_eq!(get(&server, &format!("{PODS}/none/log")).await.0, 404);
+    assert_eq!(get(&server, &format!("{PODS}/a/log?container=x")).await.0, 400);
+    assert_eq!(raw(&server, "DELETE", &format!("{PODS}/a/log"), None).await.0, 405);
+
+    for (method, subresource, hint) in
+        [("POST", "exec", "kubectl logs a"), ("GET", "attach", "kubectl logs a"), ("POST", "portforward", "curl")]
+    {
+        let (code, refused) = raw(&server, method, &format!("{PODS}/a/{subresource}"), None).await;
+        assert_eq!((code, &refused["kind"]), (400, &json!("Status")));
+        assert!(refused["message"].as_str().unwrap().contains(hint), "{subresource}: {refused}");
+        assert_eq!(raw(&server, method, &format!("{PODS}/none/{subresource}"), None).await.0, 404);
+    }
+
+    server.set_logs(|pod| format!("one\ntwo\n{}\n", pod["metadata"]["name"]));
+    assert_eq!(get(&server, &format!("{PODS}/a/log?tailLines=2")).await.1, "two\n\"a\"\n");
+}

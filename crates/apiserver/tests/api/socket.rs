@@ -95,3 +95,53 @@ async fn garbage_on_the_socket_is_refused_and_the_next_client_is_served() {
     assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
     listener.stop().await;
 }
+
+#[tokio::test]
+async fn over_tls_the_kubeconfig_is_all_that_a_client_needs() {
+    let server = server();
+    let listener = Listener::start_tls(server.clone(), 0, "secret").await.unwrap();
+    let read = Kubeconfig::from_yaml(&listener.kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(read.clone(), &options).await.unwrap();
+    let maps: kube::Api<k8s_openapi::api::core::v1::ConfigMap> =
+        kube::Api::default_namespaced(Client::try_from(config).unwrap());
+    maps.create(&kube::api::PostParams::default(), &config_map("a")).await.unwrap();
+    assert!(maps.get("a").await.is_ok());
+
+    // Another token is refused with a status, another authority is not believed.
+    let mut config = Config::from_custom_kubeconfig(read.clone(), &options).await.unwrap();
+    config.auth_info.token = Some("secreT".to_owned().into());
+    let refused = Client::try_from(config).unwrap().list_api_groups().await.unwrap_err();
+    assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401 && status.reason == "Unauthorized"));
+    let other = Listener::start_tls(server.clone(), 0, "secret").await.unwrap();
+    let mut config = Config::from_custom_kubeconfig(read, &options).await.unwrap();
+    config.cluster_url = format!("https://{}", other.address()).parse().unwrap();
+    assert!(!matches!(Client::try_from(config).unwrap().list_api_groups().await, Ok(_) | Err(kube::Error::Api(_))));
+
+    // Who speaks plain HTTP, or nothing, does not keep others out.
+    let plain = shout(&listener, b"GET /api HTTP/1.1\r\n\r\n").await;
+    assert!(!plain.starts_with("HTTP/1.1 200"), "{plain}");
+    assert!(maps.get("a").await.is_ok());
+    listener.stop().await;
+}
+
+#[tokio::test]
+async fn a_taken_port_is_told_apart_from_other_failures() {
+    let first = Listener::start_tls(server(), 0, "secret").await.unwrap();
+    let again = Listener::start_tls(server(), first.address().port(), "secret").await.unwrap_err();
+    assert_eq!(again.kind(), std::io::ErrorKind::AddrInUse);
+    let empty = Listener::start_tls(server(), 0, "").await.unwrap_err();
+    assert_eq!(empty.kind(), std::io::ErrorKind::InvalidInput);
+}
+
+#[tokio::test]
+async fn health_and_version_are_told_to_everybody() {
+    let listener = Listener::start(server(), 0, "secret").await.unwrap();
+    let tail = "Host: x\r\nConnection: close\r\n\r\n";
+    for path in ["/healthz", "/livez", "/readyz", "/version"] {
+        let answer = say(&listener, &format!("GET {path} HTTP/1.1\r\n{tail}")).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+    let answer = say(&listener, &format!("GET /openapi/v3 HTTP/1.1\r\n{tail}")).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+}
