@@ -29,10 +29,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     check(&mut tally, "control plane binaries", || {
         succeed(Command::new(target_folder(root).join("debug/tidegate-testbed")).arg("build"))
     });
-    check(&mut tally, "the README's first command", || {
-        let arguments = ["run", "--release", "--locked", "--", "lint", "-f", "examples/istio-canary.yaml"];
-        succeed(cargo(root).args(arguments))
-    });
+    check(&mut tally, "the README's first command", || playground::check(root));
     say("==> tests");
     tests(root, &mut tally)?;
     finish(&tally)

@@ -27,6 +27,7 @@ mod faults;
 mod fields;
 mod gc;
 mod json;
+mod kept;
 mod list;
 mod listener;
 mod managed;

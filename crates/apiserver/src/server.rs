@@ -96,7 +96,7 @@ impl Shared {
 /// A Kubernetes API in this process. Clones share their contents.
 #[derive(Clone)]
 pub struct ApiServer {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl std::fmt::Debug for ApiServer {

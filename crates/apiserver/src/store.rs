@@ -228,6 +228,11 @@ impl Store {
         self.revision.saturating_sub(lag).max(self.compacted)
     }
 
+    /// Every object there is.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Key, &Object)> {
+        self.objects.iter()
+    }
+
     /// Writes an object under the next revision.
     pub(crate) fn put(&mut self, key: &Key, mut object: Object) -> Object {
         self.revision += 1;

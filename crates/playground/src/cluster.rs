@@ -18,6 +18,7 @@ use tidegate_runtime::lease::Leadership;
 use tidegate_sim::{LiveMesh, MeshSetting, Setting, World};
 
 use crate::error::PlaygroundError;
+use crate::kept::Kept;
 use crate::prometheus::Metrics;
 use crate::scenario::{NAMESPACE, Speed};
 use crate::versions;
@@ -42,16 +43,22 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts everything but the demo.
-    pub(crate) async fn start(speed: Speed, loads: Vec<Load>) -> Result<Self, PlaygroundError> {
+    pub(crate) async fn start(speed: Speed, loads: Vec<Load>, kept: Option<&Kept>) -> Result<Self, PlaygroundError> {
         let clock = Clock::system();
         let now = clock.now();
         // Names and uids are to differ from those of the last time.
         let seed = u64::try_from(now.as_microsecond()).unwrap_or(0);
         let mut world = World::empty(Setting { epoch: now, ..Setting::new(seed) });
-        let client = world.client(PLAYGROUND);
-        for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
-            create(&client, &crd).await?;
+        match kept {
+            Some(kept) => kept.restore(world.server())?,
+            None => {
+                let client = world.client(PLAYGROUND);
+                for crd in tidegate_install::crds().into_iter().chain(tidegate_sim::istio::crds()) {
+                    create(&client, &crd).await?;
+                }
+            }
         }
+        world.tell_what_is_missing();
         world.add_nodes_with(pods(speed));
         world.add_manager();
         world.add(versions::annotate(world.client(PLAYGROUND)));

@@ -28,6 +28,14 @@ pub enum PlaygroundError {
         /// Why.
         source: io::Error,
     },
+    /// What was kept cannot be used.
+    #[error("cannot go on from {}: {why}; name another folder with --dir, or delete it", path.display())]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The embedded cluster refuses what it should take.
     #[error("the embedded cluster refused {what}: {source}")]
     Refused {

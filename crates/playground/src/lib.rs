@@ -8,6 +8,7 @@
 //!   versions.rs            what the tag of an image says of the pods that run it
 //!   app/                   the port of the application: a gateway for real requests, and a page that shows the mix
 //!   ports.rs  folder.rs    where it listens, and the files for other programs
+//!   kept.rs                the state in a folder, from one time to the next
 //!   playground.rs          all of it, from start to end
 //! ```
 //!
@@ -18,6 +19,7 @@ mod app;
 mod cluster;
 mod error;
 mod folder;
+mod kept;
 mod playground;
 mod ports;
 mod prometheus;

@@ -10,6 +10,7 @@ use crate::app::{App, Gateway, Mix};
 use crate::cluster::Cluster;
 use crate::error::PlaygroundError;
 use crate::folder::Folder;
+use crate::kept::Keeper;
 use crate::ports::{self, Ports, Purpose};
 use crate::scenario::{Scenario, Speed, Try};
 
@@ -29,6 +30,8 @@ pub struct Options {
     pub ports: Ports,
     /// Where the files for other programs are to be; the folder is made and removed.
     pub folder: PathBuf,
+    /// Where the state is kept for the next time, if it is to be.
+    pub dir: Option<PathBuf>,
 }
 
 /// A running playground. Dropping it ends everything and removes its files.
@@ -40,6 +43,8 @@ pub struct Playground {
     mix: Mix,
     kubeconfig: PathBuf,
     demo: PathBuf,
+    keeper: Option<Keeper>,
+    is_restored: bool,
     _folder: Folder,
 }
 
@@ -55,12 +60,14 @@ pub struct Totals {
 impl Playground {
     /// Starts everything and creates the demo.
     pub async fn start(options: Options) -> Result<Self, PlaygroundError> {
-        let Options { scenario, speed, ports, folder } = options;
-        let mut cluster = Cluster::start(speed, vec![scenario.load(LOAD)]).await?;
+        let Options { scenario, speed, ports, folder, dir } = options;
+        let keeper = dir.map(|dir| Keeper::new(dir, scenario)).transpose()?;
+        let kept = keeper.as_ref().map(Keeper::read).transpose()?.flatten();
+        let mut cluster = Cluster::start(speed, vec![scenario.load(LOAD)], kept.as_ref()).await?;
         let token = token()?;
         let api = ports::next_free(API, ports.api, |port| {
             let (server, token) = (cluster.world.server().clone(), token.clone());
-            async move { Listener::start(server, port, &token).await }
+            async move { Listener::start_tls(server, port, &token).await }
         });
         let api = api.await?;
         let mix = Mix::default();
@@ -80,8 +87,14 @@ impl Playground {
         let folder = Folder::make(folder)?;
         let kubeconfig = folder.write("kubeconfig", &api.kubeconfig())?;
         let demo = folder.write("demo.yaml", &manifests)?;
-        cluster.create_all(&manifests).await?;
-        Ok(Self { scenario, cluster, api, app, mix, kubeconfig, demo, _folder: folder })
+        if kept.is_none() {
+            cluster.create_all(&manifests).await?;
+        }
+        let is_restored = kept.is_some();
+        if let Some(keeper) = &keeper {
+            cluster.world.add(keeper.clone().follow(cluster.world.server().clone()));
+        }
+        Ok(Self { scenario, cluster, api, app, mix, kubeconfig, demo, keeper, is_restored, _folder: folder })
     }
 
     /// Where the Kubernetes API listens.
@@ -126,11 +139,21 @@ impl Playground {
         Totals { requests: answers.good + answers.failed, failed: answers.failed }
     }
 
-    /// Ends it: no more connections, then nothing at all.
-    pub async fn stop(self) -> Totals {
+    /// Whether it goes on where it was left the last time.
+    pub fn is_restored(&self) -> bool {
+        self.is_restored
+    }
+
+    /// Ends it: no more connections, the state is kept if it is to be, then nothing at all.
+    ///
+    /// # Errors
+    /// When the state cannot be kept; everything has ended all the same.
+    pub async fn stop(self) -> Result<Totals, PlaygroundError> {
         let totals = self.totals();
+        let server = self.cluster.world.server().clone();
         self.api.stop().await;
-        totals
+        self.keeper.map_or(Ok(()), |keeper| keeper.write(&server))?;
+        Ok(totals)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Commands that bring a cluster of their own.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use tidegate_playground::{Scenario, Speed};
 
@@ -27,6 +29,9 @@ pub(crate) struct Playground {
     /// Port of the demo application, likewise
     #[arg(long, value_name = "PORT", default_value = "8080")]
     pub(crate) port_app: u16,
+    /// Keep the state in this folder, and go on from there the next time
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 fn scenario(name: &str) -> Result<Scenario, String> {

@@ -26,12 +26,13 @@ async fn play(asked: &Asked, streams: &mut Streams<'_>) -> Result<Outcome, Failu
         scenario: asked.scenario,
         speed: asked.speed,
         ports: Ports { api: asked.port_api, app: asked.port_app, dashboard: asked.port_dashboard },
+        dir: asked.dir.clone(),
         folder: std::env::temp_dir().join(format!("tidegate-playground-{}", std::process::id())),
     };
     let playground = Playground::start(options).await.map_err(|error| Failure::said(error.to_string()))?;
     greet(&playground, asked, streams)?;
     signals.end().await;
-    let totals = playground.stop().await;
+    let totals = playground.stop().await.map_err(|error| Failure::said(error.to_string()))?;
     writeln!(streams.out, "\nEnded: {} requests, {} failed.", totals.requests, totals.failed)?;
     Ok(Outcome::Success)
 }
