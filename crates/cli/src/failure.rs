@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 
+use tidegate_cluster::actions::ActionError;
 use tidegate_manifest::ManifestErrors;
 
 use crate::cluster::ApiError;
@@ -34,6 +35,16 @@ pub(crate) enum Failure {
     /// The command was typed wrongly: its usage says how it is meant.
     #[error("usage")]
     Usage,
+}
+
+impl From<ActionError> for Failure {
+    fn from(error: ActionError) -> Self {
+        match error {
+            ActionError::Api(error) => Self::Api(error),
+            ActionError::While { doing, source } => Self::While { doing, source },
+            ActionError::Said(text) => Self::Said(text),
+        }
+    }
 }
 
 impl Failure {

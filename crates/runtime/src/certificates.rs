@@ -83,6 +83,14 @@ impl Certificates {
         }
     }
 
+    /// What a server behind TLS is set up with.
+    ///
+    /// # Errors
+    /// When there is no protocol version to offer.
+    pub fn acceptor(&self) -> Result<ServerConfig, rustls::Error> {
+        self.clone().server_config()
+    }
+
     pub(crate) fn server_config(self) -> Result<ServerConfig, rustls::Error> {
         let provider = Arc::new(ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

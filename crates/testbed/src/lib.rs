@@ -25,6 +25,7 @@
 //! does not need them.
 
 mod assets;
+mod chromium_assets;
 mod control_plane;
 mod credentials;
 mod error;
@@ -38,6 +39,7 @@ pub mod registry;
 mod testbed;
 
 pub use assets::{AssetError, Binaries, cache_dir, prepare};
+pub use chromium_assets::{Browser, prepare_chromium};
 pub use error::TestbedError;
 pub use helm_assets::prepare_helm;
 pub use mesh_assets::{MeshBinaries, prepare_gateway_api_kinds, prepare_istio_kinds, prepare_mesh};

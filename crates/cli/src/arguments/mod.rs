@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod changing;
+mod dashboard;
 mod global;
 mod making;
 mod notifications;
@@ -14,6 +15,7 @@ pub(crate) use changing::{
     Names, Promote, Restart, RetryCommand, Set, SetCommand, SetConfigMap, SetEnv, SetImage, SetResources,
     TerminateCommand, Undo,
 };
+pub(crate) use dashboard::{AuthMode, Dashboard};
 pub(crate) use global::Global;
 pub(crate) use making::{Create, CreateAnalysisRun, CreateCommand, Lint};
 pub(crate) use notifications::{
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Completion(Completion),
     /// Create objects from files
     Create(Create),
+    /// Serve the dashboard
+    Dashboard(Box<Dashboard>),
     /// Show a Rollout or an Experiment and all that belongs to it
     Get(Group<GetCommand>),
     /// Check a Rollout manifest without a cluster

@@ -1,42 +1,76 @@
 //! The way to the cluster: kubeconfig, service account, flags.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use serde_json::json;
+use tidegate_cluster::{ApiError, Cluster, cause};
 
-use super::error::ApiError;
-use super::request::Cluster;
 use crate::arguments::Global;
 
 /// Where requests go when nothing says where.
 const NOWHERE: &str = "http://localhost:8080";
-const CONNECT: std::time::Duration = std::time::Duration::from_secs(15);
+const CONNECT: Duration = Duration::from_secs(15);
+
+/// A cluster, and the way to it without credentials.
+pub(crate) struct Reached {
+    pub(crate) cluster: Cluster,
+    /// Asks the same cluster as nobody.
+    pub(crate) bare: Client,
+    /// Whether this is a pod of the cluster.
+    pub(crate) is_in_cluster: bool,
+}
 
 /// Finds the cluster that flags, files and environment name. Nothing is sent yet.
 pub(crate) async fn connect(global: &Global) -> Result<Cluster, ApiError> {
+    let found = configured(global).await?;
+    made(found.config, found.user, found.timeout)
+}
+
+/// The same, for those who also ask as others.
+pub(crate) async fn reach(global: &Global) -> Result<Reached, ApiError> {
+    let Configured { config, user, timeout, is_in_cluster } = configured(global).await?;
+    let mut bare = config.clone();
+    bare.auth_info = AuthInfo::default();
+    let bare = made(bare, user.clone(), timeout)?.client;
+    Ok(Reached { cluster: made(config, user, timeout)?, bare, is_in_cluster })
+}
+
+struct Configured {
+    config: Config,
+    user: String,
+    timeout: Option<Duration>,
+    is_in_cluster: bool,
+}
+
+async fn configured(global: &Global) -> Result<Configured, ApiError> {
     // One provider for the process; that it is there already is no harm.
     let _already = rustls::crypto::ring::default_provider().install_default();
     let timeout = global.timeout().map_err(ApiError::Configuration)?;
-    let (mut config, user) = configuration(global).await?;
+    let (mut config, user, is_in_cluster) = configuration(global).await?;
     overridden(&mut config, global)?;
     // A request that was put off is sent again by us, a few times and not for minutes.
     config.default_retry = false;
     config.connect_timeout = Some(timeout.map_or(CONNECT, |timeout| timeout.min(CONNECT)));
+    Ok(Configured { config, user, timeout, is_in_cluster })
+}
+
+fn made(config: Config, user: String, timeout: Option<Duration>) -> Result<Cluster, ApiError> {
     let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let namespace = config.default_namespace.clone();
     let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
     let client = super::client::client(config).map_err(|error| {
-        let reason = super::error::cause(&error, "");
+        let reason = cause(&error, "");
         let plugin = plugin.map_or_else(String::new, |plugin| format!("credentials from {plugin:?}: "));
         ApiError::Configuration(format!("no client for {url}: {plugin}{reason}"))
     })?;
     Ok(Cluster { client, namespace, url, user, timeout })
 }
 
-/// The configuration and what to call the user.
-async fn configuration(global: &Global) -> Result<(Config, String), ApiError> {
+/// The configuration, what to call the user, and whether it is that of a pod.
+async fn configuration(global: &Global) -> Result<(Config, String, bool), ApiError> {
     let nobody = || "this user".to_owned();
     let options = KubeConfigOptions {
         context: global.context.clone(),
@@ -53,20 +87,20 @@ async fn configuration(global: &Global) -> Result<(Config, String), ApiError> {
     let is_empty = kubeconfig.clusters.is_empty() && kubeconfig.contexts.is_empty();
     if is_empty && !asks {
         if let Ok(config) = Config::incluster() {
-            return Ok((config, nobody()));
+            return Ok((config, nobody(), true));
         }
         let server = std::env::var("KUBERNETES_MASTER").unwrap_or_else(|_| NOWHERE.to_owned());
-        return Ok((Config::new(address(&server)?), nobody()));
+        return Ok((Config::new(address(&server)?), nobody(), false));
     }
     let mut options = options;
     if options.context.is_none() && kubeconfig.current_context.as_deref().unwrap_or_default().is_empty() {
-        return Ok((without_context(&kubeconfig, &options, global)?, nobody()));
+        return Ok((without_context(&kubeconfig, &options, global)?, nobody(), false));
     }
     let user = user(&kubeconfig, &options).map_or_else(nobody, |user| format!("user {user:?} of {file}"));
     let config = Config::from_custom_kubeconfig(kubeconfig, &std::mem::take(&mut options))
         .await
-        .map_err(|error| ApiError::Configuration(format!("{file}: {}", super::error::cause(&error, ""))))?;
-    Ok((config, user))
+        .map_err(|error| ApiError::Configuration(format!("{file}: {}", cause(&error, ""))))?;
+    Ok((config, user, false))
 }
 
 /// The name of the user that is asked as.
@@ -91,7 +125,7 @@ fn without_context(kubeconfig: &Kubeconfig, options: &KubeConfigOptions, global:
 /// The kubeconfig and what to call it. Files of the environment may be missing, one that was named may not.
 fn kubeconfig(global: &Global) -> Result<(String, Kubeconfig), ApiError> {
     let failed = |path: &Path, error: &kube::config::KubeconfigError| {
-        ApiError::Configuration(format!("kubeconfig {}: {}", path.display(), super::error::cause(error, "")))
+        ApiError::Configuration(format!("kubeconfig {}: {}", path.display(), cause(error, "")))
     };
     if let Some(file) = &global.kubeconfig {
         let path = Path::new(file);

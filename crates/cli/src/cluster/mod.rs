@@ -1,22 +1,12 @@
-//! The cluster side: how to reach it, what to ask it, what its refusals mean.
+//! The way to the cluster; what is asked there and what its refusals mean is in `tidegate-cluster`.
 
-mod address;
 mod client;
 mod connect;
-mod error;
-mod loading;
-mod observed;
-mod request;
-mod routers;
-mod watch;
 
-pub(crate) use address::{
-    ANALYSIS_RUNS, ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, CONFIG_MAPS, DEPLOYMENTS, EVENTS, EXPERIMENTS,
-    POD_TEMPLATES, PODS, REPLICA_SETS, ROLLOUTS, Resource, SECRETS, Selection, selector_text, template_selector,
+pub(crate) use connect::{Reached, connect, reach};
+pub(crate) use tidegate_cluster::{
+    ANALYSIS_RUNS, ANALYSIS_TEMPLATES, ApiError, CLUSTER_ANALYSIS_TEMPLATES, CONFIG_MAPS, Changes, Cluster,
+    DEPLOYMENTS, EVENTS, EXPERIMENTS, Form, List, Loaded, PODS, REPLICA_SETS, ROLLOUTS, Resource, SECRETS, Selection,
+    experiment, named, newer, observe, read_object, rollout, rollout_alone, selector_text, template_selector, watch,
+    workload,
 };
-pub(crate) use connect::connect;
-pub(crate) use error::ApiError;
-pub(crate) use loading::{Loaded, experiment, newer, rollout, rollout_alone};
-pub(crate) use observed::{named, observe, workload};
-pub(crate) use request::{Cluster, Form, List, read_object};
-pub(crate) use watch::{Changes, watch};

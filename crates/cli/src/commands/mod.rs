@@ -4,6 +4,7 @@ pub(crate) mod complete;
 mod completion;
 mod create;
 mod create_run;
+mod dashboard;
 mod get;
 mod lint;
 mod lint_analyses;
@@ -17,7 +18,6 @@ mod promote;
 mod set;
 mod signals;
 mod status;
-mod template;
 mod triggers;
 mod undo;
 mod verify;
@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
         Command::Plan(plan) if plan.filename.is_some() => plan::of_file(&plan, streams),
         Command::Completion(completion) => completion::run(&completion, streams),
         Command::Playground(asked) => playground::run(&asked, streams),
+        Command::Dashboard(asked) => dashboard::run(&asked, &arguments.global, streams),
         Command::Notifications(asked) => runtime()?.block_on(async {
             let connect = async || Ok(cluster::connect(&arguments.global).await?);
             notifications::run(&asked, connect, Clock::system(), streams).await
@@ -149,6 +150,14 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
         Command::Notifications(asked) => {
             let cluster = session.cluster.clone();
             notifications::run(&asked, async || Ok(cluster.clone()), session.clock, session.streams).await
+        }
+        Command::Dashboard(asked) => {
+            let reached = cluster::Reached {
+                cluster: session.cluster.clone(),
+                bare: session.cluster.client.clone(),
+                is_in_cluster: false,
+            };
+            dashboard::serve(&asked, global, reached, session.clock, session.streams).await
         }
         // These were answered without a cluster.
         Command::Lint(_) | Command::Version(_) | Command::Completion(_) | Command::Playground(_) => {

@@ -4,6 +4,7 @@ use serde_json::Value;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::Text;
+use tidegate_cluster::actions::with_image;
 use tidegate_engine::{SeenWorkload, routing};
 use tidegate_manifest::Source;
 use tidegate_validate::references::{self, Found, Lookup, service_roles, template_references};
@@ -13,7 +14,6 @@ use tidegate_view::{Forecast, forecast, forecast_routes, forecast_text, harmless
 use super::Session;
 use super::lint::File;
 use super::printed::json;
-use super::set::with_image;
 use crate::arguments::{AnswerForm, Plan};
 use crate::cluster::{self, ROLLOUTS, read_object};
 use crate::failure::Failure;
@@ -98,7 +98,7 @@ pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Re
 
 fn imaged(template: &mut Value, assignment: &str) -> Result<(), Failure> {
     let Some((container, image)) = assignment.split_once('=') else { return Err(Failure::Usage) };
-    with_image(template, container, image)
+    Ok(with_image(template, container, image)?)
 }
 
 /// The workload that lends its template, with the image that is asked for.

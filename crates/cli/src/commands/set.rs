@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use tidegate_cluster::actions::{self, containers, edit};
+
 use super::Session;
-use super::template::{containers, edit};
 use crate::Outcome;
 use crate::arguments::{Set, SetCommand, SetConfigMap, SetEnv, SetImage, SetResources};
 use crate::failure::Failure;
 
-const ALL: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 const RUNNING: [&str; 2] = ["initContainers", "containers"];
 
 /// What can be refused before anything is sent.
@@ -37,22 +37,12 @@ pub(crate) async fn run(session: &mut Session<'_, '_>, set: &Set) -> Result<Outc
 }
 
 fn no_container(name: &str) -> Failure {
-    Failure::said(format!("unable to find container named {name:?}"))
+    actions::no_container(name).into()
 }
 
 async fn image(session: &Session<'_, '_>, set: &SetImage) -> Result<String, Failure> {
     let (container, image) = &set.image;
-    edit(session, &set.target.name, |template| with_image(template, container, image)).await
-}
-
-/// Sets the image of a container, or of all.
-pub(super) fn with_image(template: &mut Value, container: &str, image: &str) -> Result<(), Failure> {
-    let mut found = false;
-    for container in containers(template, &ALL, container) {
-        container.insert("image".to_owned(), json!(image));
-        found = true;
-    }
-    if found { Ok(()) } else { Err(no_container(container)) }
+    Ok(actions::set_image(&session.cluster, &set.target.name, container, image).await?)
 }
 
 /// `KEY=VALUE` or `KEY-`.
@@ -66,7 +56,7 @@ fn variable(text: &str) -> Result<(&str, Option<&str>), Failure> {
 
 async fn env(session: &Session<'_, '_>, set: &SetEnv) -> Result<String, Failure> {
     let changes = set.variables.iter().map(|text| variable(text)).collect::<Result<Vec<_>, _>>()?;
-    edit(session, &set.target.name, |template| {
+    edit(&session.cluster, &set.target.name, |template| {
         let mut found = false;
         for container in containers(template, &RUNNING, &set.container) {
             found = true;
@@ -97,7 +87,7 @@ fn amount(text: &str) -> Result<(&str, &str), Failure> {
 
 async fn resources(session: &Session<'_, '_>, set: &SetResources) -> Result<String, Failure> {
     let parts = [("limits", &set.limits), ("requests", &set.requests)];
-    edit(session, &set.target.name, |template| {
+    edit(&session.cluster, &set.target.name, |template| {
         let mut found = false;
         for container in containers(template, &["containers"], &set.container) {
             found = true;
@@ -126,7 +116,7 @@ fn object_at<'a>(parent: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
 async fn config_map(session: &Session<'_, '_>, set: &SetConfigMap) -> Result<String, Failure> {
     let (old, new) = &set.names;
     let name = &set.target.name;
-    edit(session, name, |template| {
+    edit(&session.cluster, name, |template| {
         let count = template.get_mut("spec").map_or(0, |spec| replace(spec, None, old, new, 0));
         if count > 0 { Ok(()) } else { Err(Failure::said(format!("no container of {name:?} uses ConfigMap {old:?}"))) }
     })

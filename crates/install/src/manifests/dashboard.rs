@@ -8,7 +8,8 @@ use crate::tree::{Tree, list, map};
 
 const NAME: &str = "argo-rollouts-dashboard";
 
-/// What the buttons of the dashboard need, and no more.
+/// What the dashboard itself needs: to watch what it shows, and to act in the name of whoever has logged in. The rest of
+/// the rules of older dashboards stays, so that `--auth-mode=none` goes on working.
 pub(super) const RULES: &[Rule] = &[
     Rule(&["argoproj.io"], "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
     Rule(
@@ -20,6 +21,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule(&["apps"], "deployments", "get update list watch patch"),
     Rule(&["apps"], "replicasets", "get list watch"),
     Rule(&[""], "pods", "list watch"),
+    Rule(&[""], "services", "get list watch"),
+    Rule(&[""], "events", "list"),
+    Rule(&["networking.istio.io"], "virtualservices destinationrules", "get list watch"),
+    // Only used with --auth-mode=oidc; take it away otherwise, or name users and groups with resourceNames.
+    Rule(&[""], "users groups", "impersonate"),
 ];
 
 /// All objects of the dashboard.
@@ -33,7 +39,7 @@ pub(super) fn objects() -> Vec<Tree> {
     ]
 }
 
-/// Gives no arguments: to serve the dashboard is what the image does by default.
+/// Whoever looks is asked for a token of the cluster, and does what its rights allow.
 fn deployment() -> Tree {
     map! {
         "apiVersion" => "apps/v1",
@@ -51,6 +57,7 @@ fn deployment() -> Tree {
                         "name" => NAME,
                         "image" => images::PLUGIN,
                         "imagePullPolicy" => "Always",
+                        "args" => list!["dashboard", "--auth-mode=token"],
                         "ports" => list![map! { "containerPort" => 3100 }],
                         "securityContext" => container_security(),
                     }],

@@ -8,19 +8,38 @@ use kube::core::Status;
 
 /// A refusal or a failure of the cluster.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ApiError {
+pub enum ApiError {
     /// The API answered, and refused.
     #[error("{}", .0.message)]
     Refused(Refusal),
     /// There was no answer.
     #[error("{method} {url:?}: {cause}")]
-    Unreachable { method: &'static str, url: String, cause: String },
+    Unreachable {
+        /// How it was asked.
+        method: &'static str,
+        /// Where.
+        url: String,
+        /// Why.
+        cause: String,
+    },
     /// The answer took too long.
     #[error("{method} {url:?}: no answer within {limit:?} (--request-timeout)")]
-    Late { method: &'static str, url: String, limit: std::time::Duration },
+    Late {
+        /// How it was asked.
+        method: &'static str,
+        /// Where.
+        url: String,
+        /// How long was waited.
+        limit: std::time::Duration,
+    },
     /// The answer is not what was asked for.
     #[error("{what} cannot be read: {problem}")]
-    Unreadable { what: String, problem: String },
+    Unreadable {
+        /// What.
+        what: String,
+        /// Why not.
+        problem: String,
+    },
     /// The way to the cluster is not known.
     #[error("{0}")]
     Configuration(String),
@@ -29,54 +48,62 @@ pub(crate) enum ApiError {
     Name(String),
     /// There are no credentials to send: nothing was asked.
     #[error("no credentials for {user}: {cause}")]
-    Credentials { user: String, cause: String },
+    Credentials {
+        /// Whose.
+        user: String,
+        /// Why.
+        cause: String,
+    },
 }
 
 /// A refusal by the API.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub struct Refusal {
     /// The HTTP status.
-    pub(crate) code: u16,
+    pub code: u16,
     /// For programs.
-    pub(crate) reason: String,
+    pub reason: String,
     /// For people.
-    pub(crate) message: String,
+    pub message: String,
     /// Whether it is about an object that it names.
-    pub(crate) names_object: bool,
+    pub names_object: bool,
     /// The method and path that were refused.
-    pub(crate) request: String,
+    pub request: String,
 }
 
 impl ApiError {
-    pub(crate) fn is_not_found(&self) -> bool {
+    /// Whether it is not there.
+    pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 404)
     }
 
     /// Whether it is the object that is missing, and not its kind.
-    pub(crate) fn is_missing_object(&self) -> bool {
+    pub fn is_missing_object(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 404 && refusal.names_object)
     }
 
-    pub(crate) fn is_conflict(&self) -> bool {
+    /// Whether somebody else was quicker.
+    pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 409 && refusal.reason != "AlreadyExists")
     }
 
-    pub(crate) fn is_forbidden(&self) -> bool {
+    /// Whether it is not allowed.
+    pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 403)
     }
 
     /// Whether a version of a list is too old to be watched from.
-    pub(crate) fn is_gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == 410)
     }
 
     /// Whether the same request may succeed a little later.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         matches!(self, Self::Refused(refusal) if matches!(refusal.code, 429 | 503 | 504))
     }
 
     /// What may help.
-    pub(crate) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => refusal.hint(),
             Self::Credentials { user, .. } => Some(format!(
@@ -96,7 +123,8 @@ impl ApiError {
 }
 
 impl Refusal {
-    pub(crate) fn new(status: &Status, request: String) -> Self {
+    /// From the answer of the API.
+    pub fn new(status: &Status, request: String) -> Self {
         let message = match status.message.trim() {
             "" => format!("the server answered {} {}", status.code, status.reason),
             message => message.to_owned(),
@@ -122,7 +150,7 @@ impl Refusal {
 }
 
 /// The innermost cause of a failed connection, in the words people know.
-pub(crate) fn cause(error: &(dyn Error + 'static), authority: &str) -> String {
+pub fn cause(error: &(dyn Error + 'static), authority: &str) -> String {
     let mut innermost = error;
     let mut refused = false;
     while let Some(source) = innermost.source() {

@@ -6,13 +6,13 @@ use tidegate_engine::{Observed, Traffic, routing};
 use tidegate_traffic::router::{Need, Resource, Seen};
 use tidegate_validate::references::Lookup;
 
-use super::address::escaped;
-use super::error::ApiError;
-use super::observed::written_at;
-use super::request::Cluster;
+use crate::address::escaped;
+use crate::error::ApiError;
+use crate::observed::written_at;
+use crate::request::Cluster;
 
 /// Takes in all that the routers of a Rollout have to see.
-pub(super) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) -> Result<(), ApiError> {
+pub(crate) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) -> Result<(), ApiError> {
     let (nothing, versions) = (Traffic::default(), seen.routes.versions.clone());
     let Some(others) = routing::Others::of(&seen.rollout, &versions, &nothing, now) else { return Ok(()) };
     let mut found = Seen::default();

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::address::{Resource, Selection};
-use super::error::{ApiError, Refusal, cause, credentials};
+use crate::address::{Resource, Selection};
+use crate::error::{ApiError, Refusal, cause, credentials};
 
 /// Objects per page of a list: while one is read here, the server makes the next.
 const PAGE: usize = 250;
@@ -24,7 +24,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The form of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// A whole object.
     Object,
     /// RFC 7396.
@@ -45,24 +45,25 @@ impl Form {
 
 /// A cluster and the namespace that was chosen.
 #[derive(Clone)]
-pub(crate) struct Cluster {
-    pub(crate) client: Client,
+pub struct Cluster {
+    /// How it is asked.
+    pub client: Client,
     /// The namespace of objects.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// The address, for messages.
-    pub(crate) url: String,
+    pub url: String,
     /// Who asks, for messages.
-    pub(crate) user: String,
+    pub user: String,
     /// How long a request may take.
-    pub(crate) timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
 }
 
 /// A page or all of a list.
-pub(crate) struct List {
+pub struct List {
     /// The objects as they came.
-    pub(crate) items: Vec<Box<RawValue>>,
+    pub items: Vec<Box<RawValue>>,
     /// The version to watch from.
-    pub(crate) version: String,
+    pub version: String,
 }
 
 #[derive(Deserialize)]
@@ -83,24 +84,24 @@ struct PageMetadata {
 
 impl Cluster {
     /// The path of an object in the chosen namespace.
-    pub(crate) fn path(&self, resource: Resource, name: &str) -> Result<String, ApiError> {
+    pub fn path(&self, resource: Resource, name: &str) -> Result<String, ApiError> {
         resource.object(&self.namespace, name).map_err(ApiError::Name)
     }
 
     /// Reads an object.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, resource: Resource, name: &str) -> Result<T, ApiError> {
+    pub async fn get<T: DeserializeOwned>(&self, resource: Resource, name: &str) -> Result<T, ApiError> {
         let path = self.path(resource, name)?;
         let text = self.text(Method::GET, &path, None).await?;
         read_object(&text, &format!("{} {name:?}", resource.singular))
     }
 
     /// Reads what is at a path.
-    pub(crate) async fn at<T: DeserializeOwned>(&self, path: &str, what: &str) -> Result<T, ApiError> {
+    pub async fn at<T: DeserializeOwned>(&self, path: &str, what: &str) -> Result<T, ApiError> {
         read_object(&self.text(Method::GET, path, None).await?, what)
     }
 
     /// Reads all objects of a selection.
-    pub(crate) async fn list(
+    pub async fn list(
         &self,
         resource: Resource,
         namespace: Option<&str>,
@@ -112,7 +113,7 @@ impl Cluster {
     }
 
     /// Reads all objects of a selection, page by page, and hands them over one by one; returns the version of the list.
-    pub(crate) async fn list_each(
+    pub async fn list_each(
         &self,
         resource: Resource,
         namespace: Option<&str>,
@@ -130,7 +131,7 @@ impl Cluster {
                 items.into_iter().for_each(&mut each);
                 return Ok(resource_version);
             }
-            let path = format!("{base}&continue={}", super::address::escaped(&next));
+            let path = format!("{base}&continue={}", crate::address::escaped(&next));
             let meanwhile = async {
                 // The request is on its way before the work begins.
                 for _ in 0..SENT_WITHIN {
@@ -145,7 +146,7 @@ impl Cluster {
     }
 
     /// All objects of a selection in the chosen namespace, read; what cannot be read is left out.
-    pub(crate) async fn objects<T: DeserializeOwned>(
+    pub async fn objects<T: DeserializeOwned>(
         &self,
         resource: Resource,
         selection: &Selection,
@@ -155,17 +156,18 @@ impl Cluster {
     }
 
     /// Sends a change and returns the object as it is now.
-    pub(crate) async fn change(&self, method: Method, path: &str, form: Form, body: &Value) -> Result<Value, ApiError> {
+    pub async fn change(&self, method: Method, path: &str, form: Form, body: &Value) -> Result<Value, ApiError> {
         let text = self.text(method, path, Some((form, body.to_string()))).await?;
         read_object(&text, "the answer")
     }
 
-    pub(crate) async fn merge(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+    /// Sends a merge patch and returns the object as it is now.
+    pub async fn merge(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
         self.change(Method::PATCH, path, Form::MergePatch, body).await
     }
 
     /// Patches the status; objects of CRDs without that subresource are patched as a whole.
-    pub(crate) async fn merge_status(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+    pub async fn merge_status(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
         match self.merge(&format!("{path}/status"), body).await {
             Err(error) if error.is_not_found() => self.merge(path, body).await,
             other => other,
@@ -238,7 +240,7 @@ pub(crate) fn named(method: &Method) -> &'static str {
 }
 
 /// Reads an answer, or says what cannot be read and why.
-pub(crate) fn read_object<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, ApiError> {
+pub fn read_object<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, ApiError> {
     serde_json::from_str(text)
         .map_err(|error| ApiError::Unreadable { what: what.to_owned(), problem: error.to_string() })
 }

@@ -8,18 +8,18 @@ use http::{Method, Request};
 use kube::core::WatchEvent;
 use serde_json::Value;
 
-use super::address::{Resource, Selection};
-use super::error::ApiError;
-use super::request::Cluster;
+use crate::address::{Resource, Selection};
+use crate::error::ApiError;
+use crate::request::Cluster;
 
 /// Seconds after which the server ends a watch, which is then begun again.
 const LASTS: u64 = 290;
 
 /// Changes as they come.
-pub(crate) type Changes = Pin<Box<dyn Stream<Item = Result<WatchEvent<Value>, ApiError>> + Send>>;
+pub type Changes = Pin<Box<dyn Stream<Item = Result<WatchEvent<Value>, ApiError>> + Send>>;
 
 /// Watches a selection from a version on.
-pub(crate) async fn watch(
+pub async fn watch(
     cluster: &Cluster,
     resource: Resource,
     namespace: Option<&str>,
@@ -29,7 +29,7 @@ pub(crate) async fn watch(
     let path = format!(
         "{}?watch=true&timeoutSeconds={LASTS}&resourceVersion={}{}",
         resource.collection(namespace),
-        super::address::escaped(version),
+        crate::address::escaped(version),
         selection.query()
     );
     let request = Request::get(&path).body(Vec::new()).map_err(|error| ApiError::Name(format!("{path}: {error}")))?;
@@ -39,12 +39,12 @@ pub(crate) async fn watch(
         let url = cluster.url.clone();
         move |error: kube::Error| match error {
             kube::Error::Api(status) => {
-                ApiError::Refused(super::error::Refusal::new(&status, format!("watch of {}", resource.plural)))
+                ApiError::Refused(crate::error::Refusal::new(&status, format!("watch of {}", resource.plural)))
             }
             other => ApiError::Unreachable {
                 method: "Get",
                 url: url.clone(),
-                cause: super::error::cause(&other, url.split("://").last().unwrap_or_default()),
+                cause: crate::error::cause(&other, url.split("://").last().unwrap_or_default()),
             },
         }
     };
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
     let changes = events.map(move |event| match event {
         // The server says within the stream that it is over.
         Ok(WatchEvent::Error(status)) => {
-            Err(ApiError::Refused(super::error::Refusal::new(&status, format!("watch of {}", resource.plural))))
+            Err(ApiError::Refused(crate::error::Refusal::new(&status, format!("watch of {}", resource.plural))))
         }
         Ok(event) => Ok(event),
         Err(error) => Err(failed(error)),

@@ -12,12 +12,12 @@ use tidegate_engine::{Observed, SeenWorkload, Workload, needs_pods, routing};
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 use tidegate_view::Objects;
 
-use super::address::{
+use crate::address::{
     ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES, DEPLOYMENTS, DESTINATION_RULES, ISTIO_VERSIONS, POD_TEMPLATES,
     PODS, REPLICA_SETS, Resource, SERVICES, Selection, VIRTUAL_SERVICES, selector_text,
 };
-use super::error::ApiError;
-use super::request::Cluster;
+use crate::error::ApiError;
+use crate::request::Cluster;
 
 /// The name controllers write routes under.
 const MANAGERS: [&str; 2] = ["rollouts-controller", "argo-rollouts"];
@@ -25,7 +25,7 @@ const MANAGERS: [&str; 2] = ["rollouts-controller", "argo-rollouts"];
 const MOST_TEMPLATES: usize = 1000;
 
 /// Everything the engine looks at. An object that may not be read is an error: the engine must not take it for missing.
-pub(crate) async fn observe(cluster: &Cluster, objects: &Objects, now: Timestamp) -> Result<Observed, ApiError> {
+pub async fn observe(cluster: &Cluster, objects: &Objects, now: Timestamp) -> Result<Observed, ApiError> {
     let rollout = &objects.rollout;
     let workload = workload(cluster, rollout).await?;
     let uid = rollout.metadata.uid.text();
@@ -40,7 +40,7 @@ pub(crate) async fn observe(cluster: &Cluster, objects: &Objects, now: Timestamp
         ..Observed::default()
     };
     see_routes(cluster, &mut seen).await?;
-    super::routers::see(cluster, &mut seen, now).await?;
+    crate::routers::see(cluster, &mut seen, now).await?;
     if needs_pods(&seen, now) {
         let selector = rollout.spec.selector.as_ref().map(selector_text);
         seen.pods = cluster.objects(PODS, &Selection { labels: selector, ..Selection::default() }).await?;
@@ -72,7 +72,7 @@ async fn found(cluster: &Cluster, rollout: &Rollout) -> Result<Found, ApiError> 
 }
 
 /// All that a Rollout names, its DestinationRule too.
-pub(crate) async fn named(cluster: &Cluster, rollout: &Rollout) -> Result<(Found, Option<Lookup<Value>>), ApiError> {
+pub async fn named(cluster: &Cluster, rollout: &Rollout) -> Result<(Found, Option<Lookup<Value>>), ApiError> {
     Ok((found(cluster, rollout).await?, destination_rule(cluster, rollout).await?))
 }
 
@@ -152,7 +152,7 @@ async fn see_routes(cluster: &Cluster, seen: &mut Observed) -> Result<(), ApiErr
 }
 
 /// When a controller last wrote an object, as the API server noted it.
-pub(super) fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
+pub(crate) fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
     let Lookup::Found(object) = looked else { return None };
     let notes = object.pointer("/metadata/managedFields")?.as_array()?.iter();
     let text = |note: &Value, field: &str| note.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -161,7 +161,7 @@ pub(super) fn written_at(looked: &Lookup<Value>) -> Option<Timestamp> {
 }
 
 /// The workload that lends its template.
-pub(crate) async fn workload(cluster: &Cluster, rollout: &Rollout) -> Result<SeenWorkload, ApiError> {
+pub async fn workload(cluster: &Cluster, rollout: &Rollout) -> Result<SeenWorkload, ApiError> {
     let Some(reference) = &rollout.spec.workload_ref else { return Ok(SeenWorkload::None) };
     let (kind, name) = (reference.kind.text(), reference.name.text());
     let (resource, pointer) = match kind {

@@ -14,18 +14,18 @@ use tidegate_api::view::ReplicaSet;
 use tidegate_api::wire::{Items, Text};
 use tidegate_view::{ExperimentObjects, Objects, Pod};
 
-use super::address::{
+use crate::address::{
     ANALYSIS_RUNS, DEPLOYMENTS, EXPERIMENTS, POD_TEMPLATES, PODS, REPLICA_SETS, ROLLOUTS, Resource, Selection,
     selector_text, template_selector,
 };
-use super::error::{ApiError, Refusal};
-use super::request::Cluster;
+use crate::error::{ApiError, Refusal};
+use crate::request::Cluster;
 
 /// More hashes than this would make an address too long; then everything that carries one is looked at.
 const MOST_HASHES: usize = 100;
 
 /// The Rollout alone.
-pub(crate) async fn rollout_alone(cluster: &Cluster, name: &str) -> Result<Rollout, ApiError> {
+pub async fn rollout_alone(cluster: &Cluster, name: &str) -> Result<Rollout, ApiError> {
     cluster.get(ROLLOUTS, name).await.map_err(|error| not_found(error, ROLLOUTS, name))
 }
 
@@ -41,14 +41,15 @@ fn not_found(error: ApiError, resource: Resource, name: &str) -> ApiError {
 }
 
 /// A Rollout and all that belongs to it, as far as it may be read.
-pub(crate) struct Loaded {
-    pub(crate) objects: Objects,
+pub struct Loaded {
+    /// What was read.
+    pub objects: Objects,
     /// What may not be read.
-    pub(crate) hidden: Vec<ApiError>,
+    pub hidden: Vec<ApiError>,
 }
 
 /// Fields of a Rollout that this plugin does not know, in words. They are stored, so a newer CRD has let them pass.
-pub(crate) fn newer(rollout: &Rollout) -> Option<String> {
+pub fn newer(rollout: &Rollout) -> Option<String> {
     let unknown = rollout.unknown_fields();
     let (first, more) = unknown.split_first()?;
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
@@ -60,7 +61,7 @@ pub(crate) fn newer(rollout: &Rollout) -> Option<String> {
 }
 
 /// A Rollout and all that belongs to it. Kinds that may not be read are left out and named.
-pub(crate) async fn rollout(cluster: &Cluster, name: &str) -> Result<Loaded, ApiError> {
+pub async fn rollout(cluster: &Cluster, name: &str) -> Result<Loaded, ApiError> {
     let mut hidden = Vec::new();
     let rollout = rollout_alone(cluster, name).await?;
     let (workload_template, selector) = workload(cluster, &rollout).await;
@@ -102,7 +103,7 @@ fn readable<T>(read: Result<Vec<T>, ApiError>, hidden: &mut Vec<ApiError>) -> Re
 }
 
 /// An Experiment and all that belongs to it.
-pub(crate) async fn experiment(cluster: &Cluster, name: &str) -> Result<ExperimentObjects, ApiError> {
+pub async fn experiment(cluster: &Cluster, name: &str) -> Result<ExperimentObjects, ApiError> {
     let experiment: Experiment =
         cluster.get(EXPERIMENTS, name).await.map_err(|error| not_found(error, EXPERIMENTS, name))?;
     let (mut replica_sets, mut pods, mut analysis_runs) = (Vec::new(), Vec::new(), Vec::new());

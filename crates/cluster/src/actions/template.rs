@@ -3,24 +3,26 @@
 use http::Method;
 use serde_json::Value;
 
-use super::Session;
-use crate::cluster::{DEPLOYMENTS, Form, POD_TEMPLATES, REPLICA_SETS, ROLLOUTS, Resource};
-use crate::failure::Failure;
+use super::ActionError;
+use crate::address::{DEPLOYMENTS, POD_TEMPLATES, REPLICA_SETS, ROLLOUTS, Resource};
+use crate::request::{Cluster, Form};
 
 /// How often a change is tried when somebody else changes the object at the same time.
 const ATTEMPTS: u32 = 5;
 
 /// The object that holds a pod template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Holder {
-    pub(super) resource: Resource,
-    pub(super) name: String,
+pub struct Holder {
+    /// Its kind.
+    pub resource: Resource,
+    /// Its name.
+    pub name: String,
     /// Where in the object the template is.
-    pub(super) pointer: &'static str,
+    pub pointer: &'static str,
 }
 
 /// Finds the object that holds the template of a Rollout.
-pub(super) fn holder(rollout: &Value, name: &str) -> Result<Holder, String> {
+pub fn holder(rollout: &Value, name: &str) -> Result<Holder, String> {
     let Some(reference) = rollout.pointer("/spec/workloadRef").filter(|reference| reference.is_object()) else {
         return Ok(Holder { resource: ROLLOUTS, name: name.to_owned(), pointer: "/spec/template" });
     };
@@ -36,38 +38,38 @@ pub(super) fn holder(rollout: &Value, name: &str) -> Result<Holder, String> {
 
 /// Changes the template and writes the whole object back, so that fields of newer versions survive. Says what was
 /// changed as `rollout "x"` or `deployment "x"`.
-pub(super) async fn edit(
-    session: &Session<'_, '_>,
+pub async fn edit<E: From<ActionError>>(
+    cluster: &Cluster,
     name: &str,
-    change: impl Fn(&mut Value) -> Result<(), Failure>,
-) -> Result<String, Failure> {
-    let cluster = &session.cluster;
+    change: impl Fn(&mut Value) -> Result<(), E>,
+) -> Result<String, E> {
     let mut attempt = 1;
     loop {
-        let rollout: Value = cluster.get(ROLLOUTS, name).await?;
-        let holder = holder(&rollout, name).map_err(Failure::Said)?;
+        let rollout: Value = cluster.get(ROLLOUTS, name).await.map_err(ActionError::from)?;
+        let holder = holder(&rollout, name).map_err(ActionError::Said)?;
         let mut object = match holder.resource {
             ROLLOUTS => rollout,
-            resource => cluster.get(resource, &holder.name).await?,
+            resource => cluster.get(resource, &holder.name).await.map_err(ActionError::from)?,
         };
         let Some(template) = object.pointer_mut(holder.pointer) else {
-            return Err(Failure::said(format!("{} {:?} has no pod template", holder.resource.singular, holder.name)));
+            let text = format!("{} {:?} has no pod template", holder.resource.singular, holder.name);
+            return Err(ActionError::Said(text).into());
         };
         change(template)?;
-        let path = cluster.path(holder.resource, &holder.name)?;
+        let path = cluster.path(holder.resource, &holder.name).map_err(ActionError::from)?;
         match cluster.change(Method::PUT, &path, Form::Object, &object).await {
             Ok(object) => {
                 let name = super::patches::name_of(&object, &holder.name);
                 return Ok(format!("{} {name:?}", holder.resource.singular));
             }
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(ActionError::from(error).into()),
         }
     }
 }
 
 /// The containers of some lists of a template that have a name, or all of them.
-pub(super) fn containers<'a>(
+pub fn containers<'a>(
     template: &'a mut Value,
     lists: &'a [&str],
     name: &'a str,

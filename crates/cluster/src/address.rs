@@ -7,17 +7,17 @@ use tidegate_api::wire::{Items, Text};
 
 /// A kind of object in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Resource {
+pub struct Resource {
     /// Group and version in the URL, such as `apis/apps/v1`.
-    pub(crate) base: &'static str,
+    pub base: &'static str,
     /// The group, empty for the core.
-    pub(crate) group: &'static str,
+    pub group: &'static str,
     /// The name in the URL.
-    pub(crate) plural: &'static str,
+    pub plural: &'static str,
     /// The name of one.
-    pub(crate) singular: &'static str,
+    pub singular: &'static str,
     /// Whether its objects live in namespaces.
-    pub(crate) is_namespaced: bool,
+    pub is_namespaced: bool,
 }
 
 const fn ours(plural: &'static str, singular: &'static str, is_namespaced: bool) -> Resource {
@@ -36,29 +36,40 @@ const fn core(plural: &'static str, singular: &'static str) -> Resource {
     Resource { base: "api/v1", group: "", plural, singular, is_namespaced: true }
 }
 
-pub(crate) const ROLLOUTS: Resource = ours("rollouts", "rollout", true);
-pub(crate) const EXPERIMENTS: Resource = ours("experiments", "experiment", true);
-pub(crate) const ANALYSIS_RUNS: Resource = ours("analysisruns", "analysisrun", true);
-pub(crate) const ANALYSIS_TEMPLATES: Resource = ours("analysistemplates", "analysistemplate", true);
-pub(crate) const CLUSTER_ANALYSIS_TEMPLATES: Resource =
-    ours("clusteranalysistemplates", "clusteranalysistemplate", false);
+/// Rollouts.
+pub const ROLLOUTS: Resource = ours("rollouts", "rollout", true);
+/// Experiments.
+pub const EXPERIMENTS: Resource = ours("experiments", "experiment", true);
+/// AnalysisRuns.
+pub const ANALYSIS_RUNS: Resource = ours("analysisruns", "analysisrun", true);
+/// AnalysisTemplates.
+pub const ANALYSIS_TEMPLATES: Resource = ours("analysistemplates", "analysistemplate", true);
+/// ClusterAnalysisTemplates.
+pub const CLUSTER_ANALYSIS_TEMPLATES: Resource = ours("clusteranalysistemplates", "clusteranalysistemplate", false);
 pub(crate) const VIRTUAL_SERVICES: Resource = istio("virtualservices", "virtualservice");
 pub(crate) const DESTINATION_RULES: Resource = istio("destinationrules", "destinationrule");
 /// Where objects of Istio are, the newest version first.
 pub(crate) const ISTIO_VERSIONS: [&str; 3] =
     ["apis/networking.istio.io/v1", "apis/networking.istio.io/v1beta1", "apis/networking.istio.io/v1alpha3"];
-pub(crate) const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
-pub(crate) const DEPLOYMENTS: Resource = apps("deployments", "deployment");
-pub(crate) const CONFIG_MAPS: Resource = core("configmaps", "configmap");
-pub(crate) const SECRETS: Resource = core("secrets", "secret");
-pub(crate) const PODS: Resource = core("pods", "pod");
+/// ReplicaSets.
+pub const REPLICA_SETS: Resource = apps("replicasets", "replicaset");
+/// Deployments.
+pub const DEPLOYMENTS: Resource = apps("deployments", "deployment");
+/// ConfigMaps.
+pub const CONFIG_MAPS: Resource = core("configmaps", "configmap");
+/// Secrets.
+pub const SECRETS: Resource = core("secrets", "secret");
+/// Pods.
+pub const PODS: Resource = core("pods", "pod");
 pub(crate) const SERVICES: Resource = core("services", "service");
-pub(crate) const EVENTS: Resource = core("events", "event");
-pub(crate) const POD_TEMPLATES: Resource = core("podtemplates", "podtemplate");
+/// Events.
+pub const EVENTS: Resource = core("events", "event");
+/// PodTemplates.
+pub const POD_TEMPLATES: Resource = core("podtemplates", "podtemplate");
 
 impl Resource {
     /// The path of all objects, of a namespace or of the cluster.
-    pub(crate) fn collection(self, namespace: Option<&str>) -> String {
+    pub fn collection(self, namespace: Option<&str>) -> String {
         match namespace.filter(|_| self.is_namespaced) {
             Some(namespace) => format!("/{}/namespaces/{}/{}", self.base, escaped(namespace), self.plural),
             None => format!("/{}/{}", self.base, self.plural),
@@ -66,7 +77,7 @@ impl Resource {
     }
 
     /// The path of one object.
-    pub(crate) fn object(self, namespace: &str, name: &str) -> Result<String, String> {
+    pub fn object(self, namespace: &str, name: &str) -> Result<String, String> {
         checked(name)?;
         Ok(format!("{}/{}", self.collection(Some(namespace)), escaped(name)))
     }
@@ -86,7 +97,7 @@ fn checked(name: &str) -> Result<(), String> {
 }
 
 /// Text as it may stand in a URL.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut url = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -101,30 +112,33 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// Which objects of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Selection {
+pub struct Selection {
     /// By labels.
-    pub(crate) labels: Option<String>,
+    pub labels: Option<String>,
     /// By name.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// By the name of the object they are about; only events have one.
-    pub(crate) about: Option<String>,
+    pub about: Option<String>,
 }
 
 impl Selection {
-    pub(crate) fn labels(selector: impl Into<String>) -> Self {
+    /// By labels.
+    pub fn labels(selector: impl Into<String>) -> Self {
         Self { labels: Some(selector.into()), ..Self::default() }
     }
 
-    pub(crate) fn name(name: &str) -> Self {
+    /// By name.
+    pub fn name(name: &str) -> Self {
         Self { name: Some(name.to_owned()), ..Self::default() }
     }
 
-    pub(crate) fn about(name: &str) -> Self {
+    /// By the name of the object that events are about.
+    pub fn about(name: &str) -> Self {
         Self { about: Some(name.to_owned()), ..Self::default() }
     }
 
     /// As parameters of a URL.
-    pub(crate) fn query(&self) -> String {
+    pub fn query(&self) -> String {
         let mut query = String::new();
         if let Some(labels) = self.labels.as_deref().filter(|labels| !labels.is_empty()) {
             query.push_str(&format!("&labelSelector={}", escaped(labels)));
@@ -139,7 +153,7 @@ impl Selection {
 }
 
 /// The selector of a template, without the hash: ReplicaSets of Experiments get one of their own.
-pub(crate) fn template_selector(selector: &LabelSelector) -> String {
+pub fn template_selector(selector: &LabelSelector) -> String {
     let mut selector = selector.clone();
     if let Some(labels) = &mut selector.match_labels {
         labels.remove(tidegate_api::names::labels::POD_TEMPLATE_HASH);
@@ -148,7 +162,7 @@ pub(crate) fn template_selector(selector: &LabelSelector) -> String {
 }
 
 /// A label selector as the API takes it.
-pub(crate) fn selector_text(selector: &LabelSelector) -> String {
+pub fn selector_text(selector: &LabelSelector) -> String {
     let labels = selector.match_labels.iter().flatten().map(|(name, value)| format!("{name}={value}"));
     let further = selector.match_expressions.items().iter().map(requirement);
     labels.chain(further).collect::<Vec<_>>().join(",")

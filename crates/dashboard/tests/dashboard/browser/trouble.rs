@@ -1,0 +1,60 @@
+//! What a page says when something is not there, not allowed, or not reachable.
+
+use serde_json::json;
+use tidegate_dashboard::Options;
+
+use super::driver::Browser;
+use crate::world::{World, canary, options};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollout_that_is_deleted_while_it_is_looked_at_is_told_and_comes_back() {
+    let world = World::still().await;
+    world.create("default", canary("web")).await;
+    let server = world.dashboard(options()).await;
+    let browser = Browser::open(1000, 800).await;
+    browser.go(&format!("http://{}/rollouts/rollout/default/web", server.address())).await;
+    browser.says("shop/web:1.0").await;
+    world.delete("Rollout", "default", "web").await;
+    browser.until("/was deleted|There is no rollout web/.test(document.body.innerText)").await;
+    world.create("default", canary("web")).await;
+    browser.says("shop/web:1.0").await;
+    browser.go(&format!("http://{}/rollouts/rollout/default/none", server.address())).await;
+    browser.says("There is no rollout none in default.").await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_finds_its_way_back_after_the_server_was_gone() {
+    let world = World::still().await;
+    world.create("default", canary("web")).await;
+    let server = world.dashboard(options()).await;
+    let address = server.address();
+    let browser = Browser::open(1000, 800).await;
+    browser.go(&format!("http://{address}/rollouts/")).await;
+    browser.until("document.querySelector('[data-key=\"default/web\"]')").await;
+    server.stop().await;
+    browser.says("Nothing new arrives").await;
+    browser.until("document.querySelector('#live').dataset.live === 'no'").await;
+    world.create("default", canary("cart")).await;
+    let server = world.dashboard(Options { port: address.port(), ..options() }).await;
+    browser.until("document.querySelector('[data-key=\"default/cart\"]')").await;
+    browser.until("document.querySelector('#trouble').hidden").await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_done_is_said_in_the_words_of_the_cluster() {
+    let world = World::still().await;
+    let mut rollout = canary("web");
+    rollout["status"] = json!({"phase": "Paused", "message": "CanaryPauseStep", "observedGeneration": "1"});
+    world.create("default", rollout).await;
+    let server = world.dashboard(options()).await;
+    let browser = Browser::open(1000, 800).await;
+    browser.go(&format!("http://{}/rollouts/rollout/default/web", server.address())).await;
+    browser.until("document.querySelector('#phase')?.innerText.includes('Paused')").await;
+    browser.click("[data-action=abort]").await;
+    world.delete("Rollout", "default", "web").await;
+    browser.click("[data-confirm=yes]").await;
+    browser.says("rollouts.argoproj.io \"web\" not found").await;
+    server.stop().await;
+}

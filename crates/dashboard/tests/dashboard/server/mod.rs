@@ -1,0 +1,7 @@
+//! The server: shapes, streams, limits, access.
+
+mod access;
+mod answers;
+mod limits;
+mod login;
+mod streams;
