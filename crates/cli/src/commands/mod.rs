@@ -15,6 +15,7 @@ mod printed;
 mod promote;
 mod set;
 mod signals;
+pub(crate) mod simulate;
 mod status;
 mod template;
 mod triggers;
@@ -59,6 +60,7 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
         Command::Version(version) => Ok(version::run(&version, streams)?),
         Command::Plan(plan) if plan.filename.is_some() => plan::of_file(&plan, streams),
         Command::Completion(completion) => completion::run(&completion, streams),
+        Command::Simulate(asked) => simulate::run(&asked, &arguments.global, streams),
         Command::Notifications(asked) => runtime()?.block_on(async {
             let connect = async || Ok(cluster::connect(&arguments.global).await?);
             notifications::run(&asked, connect, Clock::system(), streams).await
@@ -149,6 +151,6 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
             notifications::run(&asked, async || Ok(cluster.clone()), session.clock, session.streams).await
         }
         // These were answered without a cluster.
-        Command::Lint(_) | Command::Version(_) | Command::Completion(_) => Ok(Outcome::Success),
+        Command::Lint(_) | Command::Version(_) | Command::Completion(_) | Command::Simulate(_) => Ok(Outcome::Success),
     }
 }
