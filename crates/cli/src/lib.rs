@@ -132,7 +132,12 @@ fn perform(arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outc
     let parsed = arguments::command().try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| arguments::Arguments::from_arg_matches(&matches));
     let outcome = match parsed {
-        Ok(parsed) => commands::run(parsed, streams),
+        Ok(mut parsed) => {
+            if let arguments::Command::Simulate(asked) = &mut parsed.command {
+                asked.typed = commands::simulate::typed(arguments);
+            }
+            commands::run(parsed, streams)
+        }
         Err(error) => return usage::explain(&error, arguments, streams),
     };
     match outcome {

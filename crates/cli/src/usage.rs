@@ -8,10 +8,17 @@ use tidegate_manifest::similar::distance;
 
 use crate::arguments;
 use crate::commands::notifications::NO_CHILD;
+use crate::commands::simulate::BAD_INPUT;
 use crate::{Outcome, PROGRAM, Streams};
 
-/// Prints help or a usage error.
+/// Prints help or a usage error. `simulate`, which is asked by scripts whether an update ends well, tells bad input apart.
 pub(crate) fn explain(error: &clap::Error, arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
+    let outcome = explain_error(error, arguments, streams)?;
+    let is_simulation = typed_command(arguments).1 == ["simulate"];
+    Ok(if is_simulation && outcome == Outcome::Failure { BAD_INPUT } else { outcome })
+}
+
+fn explain_error(error: &clap::Error, arguments: &[OsString], streams: &mut Streams<'_>) -> io::Result<Outcome> {
     let typed = context(error, ContextKind::InvalidArg);
     let (_, words) = typed_command(arguments);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

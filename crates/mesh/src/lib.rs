@@ -19,7 +19,7 @@ pub mod telemetry;
 
 pub use config::{Config, Objects, Problem};
 pub use load::Load;
-pub use mesh::{Mesh, Sent};
+pub use mesh::{Mesh, Met, Sent};
 pub use proxies::{Delays, Proxies};
 pub use routing::{Outcome, Protocol, Request, Routed, Via};
 pub use telemetry::Store;

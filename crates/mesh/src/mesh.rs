@@ -29,11 +29,23 @@ const FLOWS: usize = 800;
 pub struct Mesh {
     /// Requests that come by themselves; may be changed at any time.
     pub loads: Vec<Load>,
+    met: BTreeMap<(usize, String), Met>,
     proxies: Proxies,
     telemetry: Telemetry,
     store: Store,
     scrape_every: Millis,
     now: Millis,
+}
+
+/// What the requests of a load met at the pods of one template.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Met {
+    /// Requests and connections.
+    pub requests: u64,
+    /// Those of them that were answered with 500 or more, or came to nothing.
+    pub failed: u64,
+    /// All latencies together, in milliseconds.
+    pub latency: f64,
 }
 
 impl Mesh {
@@ -45,7 +57,15 @@ impl Mesh {
     /// The same with the time between two samples (at least one millisecond) and how much of them is kept.
     pub fn with(proxies: Proxies, now: Millis, scrape_every: Millis, limits: Limits) -> Self {
         let (telemetry, store) = (Telemetry::new(FLOWS), Store::new(limits));
-        Self { loads: Vec::new(), proxies, telemetry, store, scrape_every: scrape_every.max(1), now }
+        Self {
+            loads: Vec::new(),
+            met: BTreeMap::new(),
+            proxies,
+            telemetry,
+            store,
+            scrape_every: scrape_every.max(1),
+            now,
+        }
     }
 
     /// The configuration changes now.
@@ -66,6 +86,12 @@ impl Mesh {
     /// The counters.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
+    }
+
+    /// What each load met since the beginning: by its place among the loads and by the hash of the template of the pods
+    /// that answered, which is empty where none did.
+    pub fn met(&self) -> &BTreeMap<(usize, String), Met> {
+        &self.met
     }
 
     /// The samples.
@@ -110,7 +136,7 @@ impl Mesh {
 
     fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
         let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
-        for load in &mut self.loads {
+        for (place, load) in self.loads.iter_mut().enumerate() {
             let arrivals = load.arrivals(self.now, until);
             let mut plans = BTreeMap::<(usize, usize), (Plan, Tally)>::new();
             for number in 0..arrivals.sent {
@@ -129,6 +155,13 @@ impl Mesh {
             for ((index, _), (plan, tally)) in plans {
                 let protocol = load.mixture.get(index).map(|(request, _)| request.protocol).unwrap_or_default();
                 for ((choice, code), count) in tally {
+                    let pod = plan.pod(choice);
+                    let hash = pod.map(|pod| pod.hash.clone()).unwrap_or_default();
+                    let met = self.met.entry((place, hash)).or_default();
+                    met.requests = met.requests.saturating_add(count.total());
+                    met.latency += count.latency();
+                    let is_failed = if pod.is_some() { code >= 500 && protocol == Protocol::Http } else { true };
+                    met.failed = met.failed.saturating_add(if is_failed { count.total() } else { 0 });
                     record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
                 }
             }

@@ -24,6 +24,8 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 pub struct Defaults {
     /// From the pod being seen on its node to its containers running.
     pub start_delay: Duration,
+    /// Up to so much longer; each pod gets a fixed value.
+    pub start_spread: Duration,
     /// Shortest stop delay; each pod gets a fixed value between the two.
     pub stop_delay_min: Duration,
     /// Longest stop delay.
@@ -40,6 +42,7 @@ impl Default for Defaults {
     fn default() -> Self {
         Self {
             start_delay: Duration::from_millis(500),
+            start_spread: Duration::ZERO,
             stop_delay_min: Duration::from_secs(1),
             stop_delay_max: Duration::from_secs(3),
             run_for: Duration::from_secs(1),
@@ -155,7 +158,7 @@ pub fn read(pod: &Pod, defaults: &Defaults) -> Result<Behaviour, BadAnnotation> 
         })
         .collect();
     Ok(Behaviour {
-        start_delay: keys.duration("start-delay")?.unwrap_or(defaults.start_delay),
+        start_delay: keys.duration("start-delay")?.unwrap_or_else(|| default_start_delay(pod, defaults)),
         stop_delay: keys.duration("stop-delay")?.unwrap_or_else(|| default_stop_delay(pod, defaults)),
         unschedulable: keys.flag("unschedulable")?,
         containers,
@@ -318,6 +321,13 @@ fn runs_to_completion(pod: &Pod, spec: &PodSpec) -> bool {
 /// Images that no registry has: the name says so, so that a test needs no annotation.
 fn is_bad_image(image: Option<&str>) -> bool {
     image.is_some_and(|image| image.contains("bad-image") || image.ends_with(":does-not-exist"))
+}
+
+/// A start delay that is the same each time for one pod and differs between pods.
+fn default_start_delay(pod: &Pod, defaults: &Defaults) -> Duration {
+    let millis = u64::try_from(defaults.start_spread.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    defaults.start_delay + Duration::from_millis(crate::fnv1a(format!("start {name}").as_bytes()) % millis)
 }
 
 /// A stop delay that is the same each time for one pod and differs between pods, as on a real node.

@@ -7,6 +7,7 @@ mod making;
 mod notifications;
 mod playing;
 mod showing;
+mod simulating;
 mod value;
 
 use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
@@ -27,6 +28,8 @@ pub(crate) use showing::{
     AnswerForm, Completion, GetCommand, GetExperiment, GetRollout, ListCommand, ListExperiments, ListRollouts, Output,
     Plan, Status, Verify, Version, WaitFor, Why,
 };
+
+pub(crate) use simulating::Simulate;
 
 /// Manages Rollouts.
 #[derive(Parser)]
@@ -88,6 +91,8 @@ pub(crate) enum Command {
     Retry(Group<RetryCommand>),
     /// Change the pod template of a Rollout
     Set(Set),
+    /// Run manifests in virtual time and say what will happen
+    Simulate(Box<Simulate>),
     /// Show the phase of a Rollout, or wait for it
     Status(Status),
     /// End a running AnalysisRun or Experiment

@@ -17,6 +17,7 @@ mod printed;
 mod promote;
 mod set;
 mod signals;
+pub(crate) mod simulate;
 mod status;
 mod triggers;
 mod undo;
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: Arguments, streams: &mut Streams<'_>) -> Result<Out
         Command::Completion(completion) => completion::run(&completion, streams),
         Command::Playground(asked) => playground::run(&asked, streams),
         Command::Dashboard(asked) => dashboard::run(&asked, &arguments.global, streams),
+        Command::Simulate(asked) => simulate::run(&asked, &arguments.global, streams),
         Command::Notifications(asked) => runtime()?.block_on(async {
             let connect = async || Ok(cluster::connect(&arguments.global).await?);
             notifications::run(&asked, connect, Clock::system(), streams).await
@@ -160,8 +162,10 @@ async fn talk(command: Command, global: &Global, session: &mut Session<'_, '_>) 
             dashboard::serve(&asked, global, reached, session.clock, session.streams).await
         }
         // These were answered without a cluster.
-        Command::Lint(_) | Command::Version(_) | Command::Completion(_) | Command::Playground(_) => {
-            Ok(Outcome::Success)
-        }
+        Command::Lint(_)
+        | Command::Version(_)
+        | Command::Completion(_)
+        | Command::Playground(_)
+        | Command::Simulate(_) => Ok(Outcome::Success),
     }
 }

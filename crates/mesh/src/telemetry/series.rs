@@ -51,6 +51,16 @@ impl Count {
         }
     }
 
+    /// How many.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// All latencies together, in milliseconds.
+    pub(crate) fn latency(&self) -> f64 {
+        self.sum
+    }
+
     /// Takes in what was counted elsewhere.
     pub(super) fn join(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
