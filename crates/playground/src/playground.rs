@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tidegate_apiserver::Listener;
+use tidegate_dashboard::{self as dashboard, Server};
 
 use crate::app::{App, Gateway, Mix};
 use crate::cluster::Cluster;
@@ -12,10 +13,13 @@ use crate::error::PlaygroundError;
 use crate::folder::Folder;
 use crate::kept::Keeper;
 use crate::ports::{self, Ports, Purpose};
-use crate::scenario::{Scenario, Speed, Try};
+use crate::scenario::{NAMESPACE, Scenario, Speed, Try};
 
 const API: Purpose = Purpose { what: "the Kubernetes API", flag: "--port-api" };
+const DASHBOARD: Purpose = Purpose { what: "the dashboard", flag: "--port-dashboard" };
 const APPLICATION: Purpose = Purpose { what: "the application", flag: "--port-app" };
+/// Who the dashboard is in the cluster.
+const DASHBOARD_USER: &str = "dashboard";
 /// Requests a second that come by themselves.
 const LOAD: f64 = 40.0;
 
@@ -32,6 +36,8 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where the state is kept for the next time, if it is to be.
     pub dir: Option<PathBuf>,
+    /// The version that the dashboard shows.
+    pub version: String,
 }
 
 /// A running playground. Dropping it ends everything and removes its files.
@@ -40,6 +46,7 @@ pub struct Playground {
     cluster: Cluster,
     api: Listener,
     app: App,
+    dashboard: Server,
     mix: Mix,
     kubeconfig: PathBuf,
     demo: PathBuf,
@@ -60,7 +67,7 @@ pub struct Totals {
 impl Playground {
     /// Starts everything and creates the demo.
     pub async fn start(options: Options) -> Result<Self, PlaygroundError> {
-        let Options { scenario, speed, ports, folder, dir } = options;
+        let Options { scenario, speed, ports, folder, dir, version } = options;
         let keeper = dir.map(|dir| Keeper::new(dir, scenario)).transpose()?;
         let kept = keeper.as_ref().map(Keeper::read).transpose()?.flatten();
         let mut cluster = Cluster::start(speed, vec![scenario.load(LOAD)], kept.as_ref()).await?;
@@ -70,6 +77,11 @@ impl Playground {
             async move { Listener::start_tls(server, port, &token).await }
         });
         let api = api.await?;
+        let dashboard = ports::next_free(DASHBOARD, ports.dashboard, |port| {
+            let (client, clock) = (cluster.world.client(DASHBOARD_USER), cluster.world.clock());
+            Server::start(client, clock, dashboard::Options { port, ..dashboard::Options::new(NAMESPACE, &version) })
+        });
+        let dashboard = dashboard.await?;
         let mix = Mix::default();
         cluster.world.add(mix.clone().follow(cluster.mesh.clone()));
         let socket = ports::next_free(APPLICATION, ports.app, ports::local).await?;
@@ -94,7 +106,7 @@ impl Playground {
         if let Some(keeper) = &keeper {
             cluster.world.add(keeper.clone().follow(cluster.world.server().clone()));
         }
-        Ok(Self { scenario, cluster, api, app, mix, kubeconfig, demo, keeper, is_restored, _folder: folder })
+        Ok(Self { scenario, cluster, api, app, dashboard, mix, kubeconfig, demo, keeper, is_restored, _folder: folder })
     }
 
     /// Where the Kubernetes API listens.
@@ -105,6 +117,11 @@ impl Playground {
     /// Where the application listens.
     pub fn app(&self) -> SocketAddr {
         self.app.address()
+    }
+
+    /// Where the dashboard listens.
+    pub fn dashboard(&self) -> SocketAddr {
+        self.dashboard.address()
     }
 
     /// The kubeconfig for other programs.
@@ -151,6 +168,7 @@ impl Playground {
     pub async fn stop(self) -> Result<Totals, PlaygroundError> {
         let totals = self.totals();
         let server = self.cluster.world.server().clone();
+        self.dashboard.stop().await;
         self.api.stop().await;
         self.keeper.map_or(Ok(()), |keeper| keeper.write(&server))?;
         Ok(totals)

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, as tests do")]
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ fn options(scenario: Scenario, name: &str) -> Options {
         ports: Ports { api: 0, app: 0, dashboard: 0 },
         folder: std::env::temp_dir().join(format!("tidegate-playground-test-{name}-{}", std::process::id())),
         dir: None,
+        version: "test".to_owned(),
     }
 }
 
@@ -72,8 +74,12 @@ impl Player {
 
     /// Asks the application, with one more header line perhaps.
     async fn ask(&self, header: &str) -> String {
-        let mut stream = TcpStream::connect(self.playground.app()).await.unwrap();
-        let request = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n");
+        self.get(self.playground.app(), "/", header).await
+    }
+
+    async fn get(&self, from: SocketAddr, path: &str, header: &str) -> String {
+        let mut stream = TcpStream::connect(from).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -262,10 +268,13 @@ async fn the_page_and_its_numbers_are_served_and_nothing_is_left_behind() {
     );
     assert!(player.ask("Accept: application/json\r\n").await.contains("\"version\":\"1.0\""));
     assert!(folder.join("kubeconfig").is_file() && folder.join("demo.yaml").is_file());
-    let (api, app) = (player.playground.api(), player.playground.app());
+    let playground = &player.playground;
+    let addresses = [playground.api(), playground.app(), playground.dashboard()];
+    let listed = player.get(playground.dashboard(), "/rollouts/api/v1/rollouts/default/info", "").await;
+    assert!(listed.contains("\"name\":\"web\""), "{listed}");
     player.playground.stop().await.unwrap();
     assert!(!folder.exists());
-    for address in [api, app] {
+    for address in addresses {
         assert!(TcpStream::connect(address).await.is_err(), "{address} is free again");
     }
 }

@@ -27,6 +27,7 @@ async fn play(asked: &Asked, streams: &mut Streams<'_>) -> Result<Outcome, Failu
         speed: asked.speed,
         ports: Ports { api: asked.port_api, app: asked.port_app, dashboard: asked.port_dashboard },
         dir: asked.dir.clone(),
+        version: tidegate_build_info::version(),
         folder: std::env::temp_dir().join(format!("tidegate-playground-{}", std::process::id())),
     };
     let playground = Playground::start(options).await.map_err(|error| Failure::said(error.to_string()))?;
@@ -41,6 +42,7 @@ fn greet(playground: &Playground, asked: &Asked, streams: &mut Streams<'_>) -> i
     let out = &mut streams.out;
     writeln!(out, "The playground runs: {}.\n", asked.scenario.about())?;
     writeln!(out, "  application     http://localhost:{}", playground.app().port())?;
+    writeln!(out, "  dashboard       http://localhost:{}/rollouts", playground.dashboard().port())?;
     writeln!(out, "  Kubernetes API  https://localhost:{}", playground.api().port())?;
     writeln!(out, "  kubeconfig      {}\n", playground.kubeconfig().display())?;
     writeln!(out, "In a second terminal:\n")?;
