@@ -88,7 +88,7 @@ impl<'a> Pass<'a> {
         if self.sets.stable.is_none() || active.is_empty() {
             return Some("Initial deploy".to_owned());
         }
-        if active != current {
+        if active != current || self.awaits_targets {
             return None;
         }
         if self.promotes_fully() && !begins_anew {
