@@ -200,7 +200,7 @@ async fn a_weight_counts_when_the_load_balancer_has_it_and_not_before() {
     let status = world.status("shop").await;
     assert_eq!((step(&world).await, world.shown("shop").await.0.as_str()), (1, "Paused"));
     let reference = |name: &str| json!({"name": name, "arn": group(name), "fullName": format!("{name}/1")});
-    let load_balancer = json!({"name": "shop", "fullName": "app/shop/7",
+    let load_balancer = json!({"name": "shop", "fullName": "shop/7",
         "arn": "arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/shop/7"});
     let expected = json!({"ingress": "shop", "loadBalancer": load_balancer,
         "canaryTargetGroup": reference("canary"), "stableTargetGroup": reference("stable")});
