@@ -64,7 +64,7 @@ enum Task {
     /// Run seeded fault schedules in virtual time; ends with `N passed, M failed`
     Seeds {
         /// Who is tested: the workload controllers of the embedded cluster, or the Rollout controller
-        #[arg(long, default_value = "workloads", value_parser = ["workloads", "rollouts", "routes", "analyses", "experiments"])]
+        #[arg(long, default_value = "workloads", value_parser = ["workloads", "rollouts", "routes", "routers", "analyses", "experiments"])]
         scenario: String,
         /// The first seed
         #[arg(long, default_value_t = 0)]
@@ -148,9 +148,10 @@ fn perform(task: Task) -> Result<ExitCode> {
             arguments.extend(without.map(|faults| format!("--without={faults}")));
             arguments.extend(acts.map(|acts| format!("--acts={acts}")));
             arguments.extend((scenario == "routes").then(|| "--routes".to_owned()));
+            arguments.extend((scenario == "routers").then(|| "--routers".to_owned()));
             arguments.extend((scenario == "analyses").then(|| "--analyses".to_owned()));
             arguments.extend((scenario == "experiments").then(|| "--experiments".to_owned()));
-            if ["rollouts", "routes", "analyses", "experiments"].contains(&scenario.as_str()) {
+            if ["rollouts", "routes", "routers", "analyses", "experiments"].contains(&scenario.as_str()) {
                 return program("tidegate-scenario", "tidegate-rollout-seeds", &[], &arguments);
             }
             arguments.insert(0, "seeds".to_owned());

@@ -156,10 +156,10 @@ pub(crate) struct ClusterFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Traffic routers")]
 pub(crate) struct RouterFlags {
-    /// API version of TargetGroupBindings; target groups are not verified yet
+    /// API version of TargetGroupBindings
     #[arg(long, default_value = "elbv2.k8s.aws/v1beta1")]
     pub aws_target_group_binding_api_version: String,
-    /// Tag that names the resource of a target group; target groups are not verified yet
+    /// Tag that names the resource of a target group
     #[arg(long, default_value = "ingress.k8s.aws/resource")]
     pub alb_tag_key_resource_id: String,
     /// API version of Mappings of Ambassador
@@ -177,7 +177,7 @@ pub(crate) struct RouterFlags {
     /// Version of the App Mesh kinds
     #[arg(long, default_value = "v1beta2")]
     pub appmesh_crd_version: String,
-    /// Verify target groups; they are not verified yet, so with this flag Rollouts behind an AWS load balancer are held
+    /// Ask AWS whether load balancers follow weights and know all pods, before a Rollout goes on
     #[arg(long, alias = "alb-verify-weight", default_value_t = false, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub aws_verify_target_group: bool,
 }

@@ -1,6 +1,5 @@
 //! Start, lead, run, stop.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -9,7 +8,8 @@ use std::time::Duration;
 
 use kube::Config;
 use tidegate_clock::Clock;
-use tidegate_controller::{Controller, Options, Router, Versions};
+use tidegate_controller::{Controller, Options, Versions};
+use tidegate_providers::elb::LoadBalancers;
 use tidegate_runtime::admin::{Admin, Pages};
 use tidegate_runtime::certificates::CertificateError;
 use tidegate_runtime::client::{Manners, Rate};
@@ -92,6 +92,11 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     let mut options = options(&flags, &config);
     if flags.runs("analysis") {
         options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
+    }
+    if let Some(analysis) = options.analysis.as_ref().filter(|_| flags.routers.aws_verify_target_group) {
+        // AWS is asked as metrics are: the same keys, proxies and rules for hosts.
+        let asks = LoadBalancers::new(Arc::clone(&analysis.transport), analysis.surroundings.clone(), clock);
+        options.aws = Some(asks);
     }
     if !options.without_rollouts {
         options.notifications = Some(notifications::settings(&flags, &own_namespace, clock)?);
@@ -189,21 +194,8 @@ fn options(flags: &Flags, config: &Config) -> Options {
         experiments: flags.runs("experiment").then_some(flags.experiment_threads),
         without_rollouts: !flags.controllers.is_empty(),
         versions: versions(flags),
-        drives: drives(flags),
         ..Options::default()
     }
-}
-
-/// Who asks for weights to be verified must not be led on without: such Rollouts are held instead.
-fn drives(flags: &Flags) -> BTreeSet<Router> {
-    if flags.routers.aws_verify_target_group {
-        warn!(
-            "--aws-verify-target-group: target groups cannot be verified yet, so Rollouts with trafficRouting.alb are held; \
-             leave the flag out to have them led on unverified"
-        );
-    }
-    let can = |router: &Router| !(flags.routers.aws_verify_target_group && *router == Router::Alb);
-    Router::DRIVEN.into_iter().filter(can).collect()
 }
 
 /// In which versions the objects of traffic routers are read and written.

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use tidegate_api::names::labels;
 use tidegate_clock::Clock;
 use tidegate_engine::{Event, Router};
+use tidegate_providers::elb::LoadBalancers;
 use tidegate_runtime::lease::Leadership;
 use tidegate_runtime::{Backoff, Change, Guarded, Key, Queue, Store, Watch, watch};
 use tidegate_traffic::router::Versions;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 use tracing::{error, info};
 
 use crate::analysis_runs::{self, Analysis, Call, Runs};
+use crate::aws::Aws;
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
 use crate::events::Recorder;
@@ -63,6 +65,8 @@ pub struct Options {
     /// Nobody else runs AnalysisRuns and Experiments in this cluster: Rollouts that ask for what we do not run either
     /// are held.
     pub lacks_analysis: bool,
+    /// Who asks AWS whether load balancers follow; nobody when absent, and then they are trusted.
+    pub aws: Option<LoadBalancers>,
     /// How AnalysisRuns are run; not at all when absent.
     pub analysis: Option<Analysis>,
     /// How many Experiments are worked on at once; none are when absent.
@@ -87,6 +91,7 @@ impl Default for Options {
             drives: BTreeSet::from(Router::DRIVEN),
             versions: Versions::default(),
             lacks_analysis: true,
+            aws: None,
             analysis: None,
             experiments: None,
             without_rollouts: false,
@@ -104,6 +109,11 @@ pub(crate) struct Shared {
     pub services: Queue<Key>,
     /// DestinationRules to be given back, perhaps.
     pub rules: Queue<Key>,
+    /// Ingresses that may hold weights of nobody.
+    pub ingresses: Queue<Key>,
+    pub aws: Aws,
+    /// What AWS was last told to say of each Rollout.
+    pub findings: Told<Vec<Event>>,
     pub workloads: Workloads,
     pub runs: Runs,
     pub experiments: Experiments,
@@ -229,6 +239,13 @@ impl Controller {
             leadership: leadership.clone(),
             metrics,
         };
+        let aws = Aws::new(
+            options.aws.clone(),
+            executor.client.clone(),
+            clock,
+            queue.clone(),
+            &options.versions.target_group_binding,
+        );
         let (changes, changed) = unbounded_channel::<WorkloadChange>();
         let shared = Arc::new(Shared {
             executor,
@@ -236,6 +253,9 @@ impl Controller {
             queue,
             services: Queue::new(Backoff::default()),
             rules: Queue::new(Backoff::default()),
+            ingresses: Queue::new(Backoff::default()),
+            aws,
+            findings: Told::new(),
             workloads: Workloads::new(),
             runs,
             experiments,
@@ -337,6 +357,7 @@ impl Controller {
             }
             workers.spawn(give_services_back(Arc::clone(&shared)));
             workers.spawn(give_rules_back(Arc::clone(&shared)));
+            workers.spawn(give_ingresses_back(Arc::clone(&shared)));
         }
         for _ in 0..shared.options.analysis.as_ref().map_or(0, |analysis| analysis.workers.max(1)) {
             workers.spawn(analysis_runs::work(Arc::clone(&shared)));
@@ -353,6 +374,7 @@ impl Controller {
         shared.queue.close();
         shared.services.close();
         shared.rules.close();
+        shared.ingresses.close();
         shared.runs.queue.close();
         shared.experiments.queue.close();
         if let Some(notifier) = &shared.notifier {
@@ -464,6 +486,20 @@ async fn give_rules_back(shared: Arc<Shared>) {
             }
         }
         shared.rules.done(&key);
+    }
+}
+
+async fn give_ingresses_back(shared: Arc<Shared>) {
+    while let Some(key) = shared.ingresses.next().await {
+        match in_time("give back", "Ingress", &key, routers::ingresses::look_at(&shared, &key)).await {
+            Ok(()) => shared.ingresses.forget(&key),
+            Err(problem) => {
+                let (ingress, namespace) = (key.name.as_str(), key.namespace.as_str());
+                error!(ingress, namespace, "ingress syncHandler error: {problem}");
+                shared.ingresses.retry(key.clone());
+            }
+        }
+        shared.ingresses.done(&key);
     }
 }
 

@@ -13,6 +13,7 @@
 //!   istio/                   VirtualServices and DestinationRules, from wherever they are served
 //!   discovery.rs             what the API serves
 //!   routers/                 objects of the other routers, while their kinds are served
+//!   aws.rs                   what AWS says of load balancers, asked beside the work
 //!   whole.rs                 one object of a router, and who wrote it last
 //!   services.rs              Services that no Rollout names any more
 //!   metrics/ + insight.rs    what those who run it may see
@@ -24,6 +25,7 @@
 //! `tidegate_analysis`'. It writes nothing that a plan does not say, and nothing after a write of the same plan has failed.
 
 mod analysis_runs;
+mod aws;
 mod cache;
 mod controller;
 mod discovery;

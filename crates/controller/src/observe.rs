@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
@@ -10,11 +11,13 @@ use tidegate_api::analysis::AnalysisTemplateSpec;
 use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
-use tidegate_engine::{Observed, Router, Traffic, needs_pods, routing};
+use tidegate_engine::{Observed, Router, Traffic, is_verification_due, needs_pods, routing, service_to_verify};
 use tidegate_runtime::Key;
+use tidegate_traffic::alb::Alb;
 use tidegate_validate::labels;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 
+use crate::aws::Question;
 use crate::cache::{BY_OWNER, ORPHANS, controller_of, dotted_key};
 use crate::controller::Shared;
 use crate::error::LookError;
@@ -80,6 +83,7 @@ fn see(shared: &Shared, rollout: &Rollout) -> Result<Observed, LookError> {
 /// VirtualServices and the DestinationRule, if the Rollout names any.
 async fn see_routes(shared: &Shared, seen: &mut Observed) -> Result<(), LookError> {
     see_other_routers(shared, seen).await?;
+    see_load_balancers(shared, seen);
     let istio = &shared.executor.istio;
     if routing::istio(&seen.rollout).is_none() || !shared.options.drives.contains(&Router::Istio) {
         return Ok(());
@@ -130,6 +134,29 @@ async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), L
     drop(others);
     (seen.routes.routers, seen.routes.routed_at) = (found, written);
     Ok(())
+}
+
+/// What AWS says, where it is asked.
+fn see_load_balancers(shared: &Shared, seen: &mut Observed) {
+    if !shared.aws.is_on() {
+        return;
+    }
+    let question = Question { hosts: hosts(seen), service: service_to_verify(seen).map(str::to_owned) };
+    seen.routes.aws = shared.aws.see(&Key::of(&seen.rollout.metadata), question, seen.routes.routed_at);
+}
+
+/// Host names of the load balancers whose weights are to be verified now.
+fn hosts(seen: &Observed) -> Vec<String> {
+    let Some(canary) = seen.rollout.spec.canary().filter(|_| is_verification_due(&seen.rollout)) else {
+        return Vec::new();
+    };
+    let nothing = Traffic::default();
+    let versions = &seen.routes.versions;
+    let others = routing::Others::of(&seen.rollout, versions, &nothing, Timestamp::UNIX_EPOCH);
+    let (Some(alb), Some(others)) = (Alb::of(canary, versions), others) else { return Vec::new() };
+    // An Ingress that cannot be read is told of elsewhere.
+    let hosts = alb.hosts(&seen.routes.routers, &others.wanted).unwrap_or_default();
+    hosts.into_iter().map(|(_, host)| host).collect()
 }
 
 fn whole(looked: Lookup<Arc<WholeObject>>) -> Lookup<Value> {

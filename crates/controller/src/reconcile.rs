@@ -51,6 +51,8 @@ pub(crate) async fn reconcile(shared: &Shared, key: &Key) -> Result<Next, LookEr
             executor.uncertain.forget(key);
             executor.route_failures.forget(key);
             executor.routers.forget(key);
+            shared.aws.forget(key);
+            shared.findings.forget(key);
             shared.forget_undecodable(key);
             return Ok(Next::OnChange);
         }
@@ -132,6 +134,11 @@ async fn look(shared: &Shared, key: &Key, rollout: &Rollout, without: &Without) 
     }
     if plan.status.is_none() {
         debug!(rollout = name, namespace, "No status changes. Skipping patch");
+    }
+    if !plan.findings.is_empty() && shared.findings.is_news(key, plan.findings.clone()) {
+        for finding in &plan.findings {
+            executor.events.tell(&rollout.metadata, finding);
+        }
     }
     let carried = executor.execute(&sight.seen, &sight.pods, &plan).await;
     look_at_what_was_taken(shared, key, rollout, &plan);

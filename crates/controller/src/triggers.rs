@@ -21,6 +21,7 @@ use crate::cache::{
 };
 use crate::controller::Shared;
 use crate::istio::{IstioKind, left};
+use crate::routers::ingresses;
 use crate::uncertain::Kind;
 use crate::whole::WholeObject;
 
@@ -81,6 +82,9 @@ pub(crate) fn rollout_changed(shared: &Shared, change: &Change<Rollout>) {
     for old in before.iter().copied() {
         if let Some(rule) = routing::destination_rule(old) {
             shared.rules.add(Key::new(key.namespace.clone(), rule.name.text()));
+        }
+        for ingress in ingresses::of(old) {
+            shared.ingresses.add(ingress);
         }
         for other in rivals(shared, old) {
             shared.queue.add(other);

@@ -35,6 +35,10 @@ pub fn plan_ahead(seen: &Observed, now: Timestamp) -> Plan {
         if !foresee(&mut ahead, &fresh, now) {
             break;
         }
+        if fresh.iter().any(|action| matches!(action.write, Write::Routes(_) | Write::SwitchService { .. })) {
+            // What was answered before says nothing about what follows.
+            (ahead.routes.aws.balancers, ahead.routes.aws.targets) = (None, None);
+        }
         if let Some(reached) = &whole.status {
             ahead.rollout.status = Some((*reached.status).clone());
         }

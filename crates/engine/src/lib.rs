@@ -12,6 +12,7 @@
 //!   template/       pod templates: what is injected, and when two mean the same pod
 //!   routing/        Istio's objects: what is wanted of them, what is wrong with them
 //!   analysis/  experiment/  AnalysisRuns and Experiments of a Rollout
+//!   targets.rs                                                       whether a load balancer of AWS follows
 //!   persist.rs  conditions.rs  progress.rs  duration.rs  phase.rs    the status
 //!   scale.rs  scale_down.rs  history.rs  restart.rs  metadata.rs     ReplicaSets and pods
 //!   mutation.rs     deliberate faults, for the question whether tests notice; compiled with a feature only
@@ -55,6 +56,7 @@ mod services;
 mod sets;
 pub mod status_patch;
 pub mod steps;
+mod targets;
 mod template;
 mod undriven;
 mod unsupported;
@@ -65,9 +67,10 @@ pub use ahead::plan_ahead;
 pub use canary::managed_routes_at;
 pub use collision::{after_collision, after_failed_create, is_as_good};
 pub use new_set::owner_reference;
-pub use observed::{Observed, Router, SeenRoutes, SeenWorkload, Workload};
+pub use observed::{Observed, Router, SeenAws, SeenRoutes, SeenWorkload, Workload};
 pub use plan::{Action, Event, MetadataEdit, Plan, SetEdit, SetId, Severity, StatusChange, Subsets, Traffic, Write};
 pub use planner::plan;
 pub use restart::needs_pods;
+pub use targets::{is_verification_due, service_to_verify};
 pub use unsupported::routers;
 pub use waiting::Waiting;

@@ -1,6 +1,6 @@
 //! What a plan is made from: everything the controller has seen, taken at one moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::values::LabelSelector;
 use tidegate_api::view::{Pod, ReplicaSet};
+use tidegate_traffic::alb::{Answer, Registered};
 use tidegate_traffic::istio::names::VirtualServiceName;
 use tidegate_validate::references::{Found, Lookup};
 
@@ -74,6 +75,8 @@ pub struct Workload {
 pub struct SeenRoutes {
     /// Whether the weights last set have arrived; none when the router cannot tell.
     pub verified: Option<bool>,
+    /// What AWS says of load balancers.
+    pub aws: SeenAws,
     /// The DestinationRule of Istio, whole, when the Rollout names one. Its VirtualServices are in [`Found`].
     pub destination_rule: Option<Lookup<Value>>,
     /// Objects of the other routers, as these ask for them.
@@ -90,6 +93,17 @@ pub struct SeenRoutes {
     pub routed_at: Option<Timestamp>,
     /// When we last wrote which pods a subset names.
     pub relabelled_at: Option<Timestamp>,
+}
+
+/// What AWS says of the load balancers and target groups of a Rollout.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenAws {
+    /// Whether AWS is asked at all.
+    pub is_on: bool,
+    /// Load balancers by host name, or why nothing is known; none until AWS has answered since routes were last written.
+    pub balancers: Option<Result<BTreeMap<String, Answer>, String>>,
+    /// Of each target group behind the Service that is to be verified, how many pods are targets; likewise.
+    pub targets: Option<Result<Vec<Registered>, String>>,
 }
 
 /// A kind of traffic router.

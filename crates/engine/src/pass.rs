@@ -4,7 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tidegate_api::names::pause_reason;
 use tidegate_api::rollout::{
-    BlueGreenStrategy, CanaryStrategy, Rollout, RolloutAnalysisRunStatus, RolloutSpec, RolloutStatus, TrafficWeights,
+    AlbStatus, BlueGreenStrategy, CanaryStrategy, Rollout, RolloutAnalysisRunStatus, RolloutSpec, RolloutStatus,
+    TrafficWeights,
 };
 use tidegate_api::values::{LabelSelector, Time};
 use tidegate_api::wire::{Items, Text};
@@ -54,6 +55,10 @@ pub(crate) struct Pass<'a> {
     pub pause: PauseChange,
     /// Traffic as this pass leaves it.
     pub weights: Option<TrafficWeights>,
+    /// `status.albs` as AWS has just described it.
+    pub albs: Option<Vec<AlbStatus>>,
+    /// Whether the Rollout is held until the load balancer knows all pods.
+    pub awaits_targets: bool,
     /// Why this pass leaves traffic where it is.
     pub held: Option<Held>,
     pub restarted_at: Option<Time>,

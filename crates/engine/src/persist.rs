@@ -14,6 +14,7 @@ use crate::plan::{Event, StatusChange};
 use crate::progress;
 use crate::sets::SetFacts;
 use crate::steps::{self, StepKind};
+use crate::targets;
 use crate::waiting::Waiting;
 
 /// Absent when zero, as the status is written.
@@ -30,6 +31,7 @@ impl Pass<'_> {
     /// The status before the strategy has its say.
     pub(crate) fn base_status(&self) -> RolloutStatus {
         let old = self.old;
+        let albs = self.albs.clone().or_else(|| old.albs.clone().filter(|_| self.keeps_albs()));
         let mut status = RolloutStatus {
             conditions: old.conditions.clone(),
             collision_count: old.collision_count,
@@ -41,8 +43,8 @@ impl Pass<'_> {
             updated_replicas: nonzero(self.sets.new.map_or(0, |set| set.size().actual)),
             ready_replicas: nonzero(self.sets.sum(SetFacts::ready)),
             restarted_at: self.restarted_at.clone(),
-            alb: old.alb.clone(),
-            albs: old.albs.clone(),
+            alb: albs.as_ref().and_then(|all| all.last().cloned()),
+            albs,
             duration: old.duration.clone(),
             canary: Some(match self.blue_green() {
                 Some(_) => CanaryStatus::default(),
@@ -57,6 +59,11 @@ impl Pass<'_> {
             conditions::remove(&mut status, condition::PROGRESSING);
         }
         status
+    }
+
+    /// Where nobody asks AWS, what it said before is not true for ever.
+    fn keeps_albs(&self) -> bool {
+        self.seen.routes.aws.is_on || targets::occasion(self.rollout, 0).is_none()
     }
 
     fn canary_state(&self) -> CanaryStatus {

@@ -26,6 +26,8 @@ pub struct Plan {
     pub wake_at: Option<Timestamp>,
     /// What holds the Rollout back.
     pub waiting_for: Vec<Waiting>,
+    /// What others say that nothing is written about. The same is told once.
+    pub findings: Vec<Event>,
 }
 
 /// A write and what to tell people once it is done.
@@ -251,6 +253,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// What a router has to tell.
+    pub fn of_router(event: &tidegate_traffic::router::Event) -> Self {
+        let make = if event.is_warning { Self::warning } else { Self::normal };
+        make(event.reason, event.message.as_str())
+    }
+
     /// Something that is as it should be.
     pub fn normal(reason: &str, message: impl Into<String>) -> Self {
         Self { severity: Severity::Normal, reason: reason.to_owned(), message: message.into() }

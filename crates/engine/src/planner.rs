@@ -70,12 +70,15 @@ pub(crate) fn plan_for(seen: &Observed, now: Timestamp, in_force: &InForce) -> P
         runs: CurrentRuns::default(),
         experiment: None,
         held: None,
+        albs: None,
+        awaits_targets: false,
         switched_active: None,
         keeps_controller_pause: false,
         creation_error: None,
         events: Vec::new(),
         plan: Plan::default(),
     };
+    pass.awaits_targets = pass.await_targets();
     pass.look(&in_force.hashes.current, in_force.route_problem.as_deref());
     match pass.creation_error.take() {
         Some(problem) => invalid::plan(seen, old, now, &problem),

@@ -122,6 +122,8 @@ impl<'a> Pass<'a> {
                 0
             } else {
                 match delay.fate(set, &mut kept, self.now) {
+                    // Requests may still come here while the load balancer does not know the pods that follow.
+                    _ if self.awaits_targets && !set.has_deadline() => continue,
                     Fate::Wait => {
                         self.add_deadline(set, delay.seconds);
                         continue;

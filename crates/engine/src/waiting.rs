@@ -63,6 +63,17 @@ pub enum Waiting {
     Verification {
         /// The weight of the canary.
         weight: i32,
+        /// What was not found there.
+        missing: Vec<String>,
+    },
+    /// Pods of a Service to become targets of its load balancer.
+    Targets {
+        /// The Service.
+        service: String,
+        /// Pods that are.
+        registered: usize,
+        /// All of them; 0 while nobody has answered.
+        total: usize,
     },
     /// A subset until there are pods for it to name.
     SubsetPods {
@@ -125,7 +136,16 @@ impl fmt::Display for Waiting {
             Self::StableCapacity { available, needed } => {
                 write!(f, "stable pods before traffic moves: {available} of {needed} available")
             }
-            Self::Verification { weight } => write!(f, "the router to confirm weight {weight}"),
+            Self::Verification { weight, missing } => {
+                write!(f, "the router to confirm weight {weight}")?;
+                if missing.is_empty() { Ok(()) } else { write!(f, " (missing: {})", missing.join(", ")) }
+            }
+            Self::Targets { service, total: 0, .. } => {
+                write!(f, "the load balancer to say which pods of Service {service} are its targets")
+            }
+            Self::Targets { service, registered, total } => {
+                write!(f, "pods of Service {service} to become targets of the load balancer: {registered} of {total}")
+            }
             Self::SubsetPods { subset, set } => {
                 write!(f, "available pods of ReplicaSet {set} before subset {subset} names them")
             }

@@ -13,6 +13,7 @@ pub mod aws;
 pub mod call;
 pub mod client;
 mod credentials;
+pub mod elb;
 mod examine;
 pub mod form;
 pub mod go_values;

@@ -12,7 +12,7 @@ use tidegate_api::names::analysis_phase;
 use tidegate_api::values::Time;
 use tidegate_clock::Clock;
 
-use crate::aws::{self, AwsCredentials, Plan, Signature};
+use crate::aws::Caller;
 use crate::call::{Call, Surroundings};
 use crate::client::{Transport, TransportError};
 use crate::credentials::{SecretSource, secret_needed};
@@ -144,46 +144,10 @@ impl Visit<'_> {
                 request.header("Authorization", format!("Bearer {}", oauth2::token(&answer)?))
             }
             Authorization::Aws(signature) => {
-                let who = self.aws_credentials(&signature).await?;
-                aws::sign(request, &who, &signature.service, &signature.region, self.clock.now())
+                let caller = Caller { client: self.client, surroundings: self.surroundings, clock: self.clock };
+                caller.sign(request, &signature).await.map_err(Failure::Error)?
             }
         };
         Ok(self.client.send(&request).await)
-    }
-
-    async fn aws_credentials(&self, signature: &Signature) -> Result<AwsCredentials, Failure> {
-        let region = &signature.region;
-        let own = match aws::plan(signature, self.surroundings)? {
-            Plan::Given(keys) => keys,
-            Plan::File { path, profile } => {
-                let text = read(path.clone()).await?;
-                aws::profile_credentials(&text, &profile)
-                    .ok_or_else(|| format!("{path} has no keys for the AWS profile {profile}"))?
-            }
-            Plan::WebIdentity { token_file, role_arn } => {
-                let token = read(token_file).await?;
-                self.ask_sts(&aws::web_identity_request(region, &role_arn, &token)).await?
-            }
-        };
-        if signature.role_arn.is_empty() {
-            return Ok(own);
-        }
-        self.ask_sts(&aws::role_request(region, &signature.role_arn, &own, self.clock.now())).await
-    }
-
-    async fn ask_sts(&self, request: &Request) -> Result<AwsCredentials, Failure> {
-        let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
-        aws::assumed(&answer).map_err(Failure::Error)
-    }
-}
-
-/// A small file of credentials.
-async fn read(path: String) -> Result<String, Failure> {
-    let shown = path.clone();
-    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
-    match read {
-        Ok(Ok(text)) => Ok(text),
-        Ok(Err(error)) => Err(Failure::Error(format!("cannot read {shown}: {error}"))),
-        Err(_) => Err(Failure::Error(format!("cannot read {shown}"))),
     }
 }

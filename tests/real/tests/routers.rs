@@ -1,4 +1,5 @@
-//! Traffic routers besides Istio on a real API server: each lives through a canary to its end, outside changes and an abort.
+//! Traffic routers besides Istio on a real API server: each lives through a canary to its end, outside changes, an abort and an object
+//! that comes late; header routes and experiments where it has them.
 //!
 //! Ingresses are the API server's own, the kinds of the Gateway API are the real ones, those of the others as small as they
 //! can be.
@@ -56,7 +57,8 @@ impl Stage<'_> {
         api(self.client, &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}), &self.namespace)
     }
 
-    async fn deploy(&self) {
+    /// Everything but the objects of the router and the Rollout.
+    async fn prepare(&self) {
         create(
             self.client,
             &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}),
@@ -68,17 +70,26 @@ impl Stage<'_> {
                 "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}});
             create(self.client, &service, &self.namespace).await;
         }
+    }
+
+    async fn add_objects(&self) {
         for object in &self.way.objects {
             create(self.client, object, &self.namespace).await;
         }
+    }
+
+    async fn deploy(&self, steps: Value) {
         let mut routing = self.way.routing.clone();
+        if steps.to_string().contains("beta") {
+            routing["managedRoutes"] = json!([{"name": "beta"}]);
+        }
         if let Some(config) = routing.pointer_mut("/plugins/argoproj-labs~1gatewayAPI") {
             config["namespace"] = json!(self.namespace);
         }
         let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "shop"}, "spec": {
             "replicas": 2, "selector": {"matchLabels": {"app": "shop"}}, "template": template("shop:1"),
             "strategy": {"canary": {"stableService": "stable", "canaryService": "canary", "scaleDownDelaySeconds": 1,
-                "trafficRouting": routing, "steps": [{"setWeight": 30}, {"pause": {}}, {"setWeight": 60}, {"pause": {}}]}}}});
+                "trafficRouting": routing, "steps": steps}}}});
         create(self.client, &rollout, &self.namespace).await;
     }
 
@@ -92,12 +103,52 @@ impl Stage<'_> {
         self.rollouts().patch_status("shop", &PatchParams::default(), &patch).await.unwrap();
     }
 
-    async fn weight(&self) -> Option<i64> {
-        let Place { kind, name, .. } = &self.way.place;
-        let of = self.way.objects.iter().find(|object| object["kind"] == *kind).cloned();
+    /// The object that says where requests go, or another of its kind.
+    async fn route(&self, name: &str) -> Option<Value> {
+        let kind = self.way.place.kind;
+        let of = self.way.objects.iter().find(|object| object["kind"] == kind).cloned();
         let of = of.unwrap_or_else(|| json!({"apiVersion": "split.smi-spec.io/v1alpha1", "kind": kind}));
         let found = api(self.client, &of, &self.namespace).get_opt(name).await.unwrap()?;
-        self.way.place.weight(&serde_json::to_value(found).unwrap())
+        Some(serde_json::to_value(found).unwrap())
+    }
+
+    async fn weight(&self) -> Option<i64> {
+        self.way.place.weight(&self.route(&self.way.place.name).await?)
+    }
+
+    /// Waits for something about the Rollout and its route.
+    async fn until_so(&self, what: &str, is_so: impl Fn(&Value, &Value) -> bool) {
+        let begun = Instant::now();
+        loop {
+            let rollout = serde_json::to_value(self.rollouts().get("shop").await.unwrap()).unwrap();
+            let route = self.route(&self.way.place.name).await.unwrap_or_default();
+            if is_so(&rollout, &route) {
+                return;
+            }
+            let name = self.way.name;
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{name}: {what} not within {PATIENCE:?}: {:#} {route:#}",
+                rollout["status"]
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Whether requests with the header go to the canary.
+    async fn has_header_route(&self) -> bool {
+        let Some(route) = self.route(&self.way.place.name).await else { return false };
+        match self.way.name {
+            "alb" => {
+                let annotations = &route["metadata"]["annotations"];
+                let condition = annotations["alb.ingress.kubernetes.io/conditions.beta"].as_str().unwrap_or_default();
+                let action = annotations["alb.ingress.kubernetes.io/actions.beta"].as_str().unwrap_or_default();
+                let path = &route["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"];
+                condition.contains("x-beta") && action.contains("\"ServiceName\":\"canary\"") && path == "beta"
+            }
+            "apisix" => self.route("beta").await.is_some_and(|route| route.to_string().contains("x-beta")),
+            _ => route["spec"]["rules"].to_string().contains("x-beta"),
+        }
     }
 
     /// Waits for a phase, the weight in the router's object, and the same weight in the status.
@@ -143,10 +194,31 @@ impl Stage<'_> {
     }
 }
 
+fn steps() -> Value {
+    json!([{"setWeight": 30}, {"pause": {}}, {"setWeight": 60}, {"pause": {}}])
+}
+
+fn stage<'a>(client: &'a Client, way: &'a Way, purpose: &str) -> Stage<'a> {
+    let namespace = format!("{purpose}-{}", way.name.to_lowercase().replace(' ', "-"));
+    Stage { client, way, namespace }
+}
+
 async fn lives_through_a_canary(client: &Client, way: &Way) {
-    let namespace = way.name.to_lowercase().replace(' ', "-");
-    let stage = Stage { client, way, namespace };
-    stage.deploy().await;
+    let stage = stage(client, way, "life");
+    stage.prepare().await;
+    stage.deploy(steps()).await;
+    // Its objects are missing first: that is said, and their arrival is enough.
+    if let Some(object) = way.objects.first() {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let is_told = |rollout: &Value, _: &Value| {
+            let status = &rollout["status"];
+            let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+            let invalid = conditions.iter().find(|condition| condition["type"] == "InvalidSpec");
+            status["phase"] == "Degraded" && invalid.is_some_and(|found| found["message"].to_string().contains(name))
+        };
+        stage.until_so("a condition that names the missing object", is_told).await;
+    }
+    stage.add_objects().await;
     stage.until("Healthy", 0).await;
     // A whole update.
     stage.image("shop:2").await;
@@ -163,6 +235,49 @@ async fn lives_through_a_canary(client: &Client, way: &Way) {
     stage.until("Degraded", 0).await;
 }
 
+/// A header route comes with its step and goes with an abort.
+async fn routes_by_header(client: &Client, way: &Way) {
+    let stage = stage(client, way, "header");
+    stage.prepare().await;
+    stage.add_objects().await;
+    let matches = json!([{"headerName": "x-beta", "headerValue": {"exact": "yes"}}]);
+    let header = json!({"setHeaderRoute": {"name": "beta", "match": matches}});
+    stage.deploy(json!([{"setCanaryScale": {"replicas": 1}}, header, {"pause": {}}])).await;
+    stage.until("Healthy", 0).await;
+    assert!(!stage.has_header_route().await, "{}", way.name);
+    stage.image("shop:2").await;
+    stage.until("Paused", 0).await;
+    assert!(stage.has_header_route().await, "{}: {:#}", way.name, stage.route(&way.place.name).await.unwrap());
+    stage.say(json!({"abort": true})).await;
+    stage.until("Degraded", 0).await;
+    let begun = Instant::now();
+    while stage.has_header_route().await {
+        assert!(begun.elapsed() < PATIENCE, "{}: the header route is still there", way.name);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A template of an experiment gets its weight while it runs, and none after.
+async fn routes_to_experiments(client: &Client, way: &Way) {
+    let stage = stage(client, way, "experiment");
+    stage.prepare().await;
+    stage.add_objects().await;
+    let template = json!({"name": "extra", "specRef": "canary", "replicas": 1, "weight": 10});
+    stage.deploy(json!([{"experiment": {"duration": "6s", "templates": [template]}}, {"pause": {}}])).await;
+    stage.until("Healthy", 0).await;
+    let has_extra = |route: &Value| {
+        let all = routers::splits(route).into_iter().flatten();
+        all.into_iter().any(|(service, weight)| weight == 10 && service != "stable" && service != "canary")
+    };
+    stage.image("shop:2").await;
+    stage.until_so("weight on the experiment", |_, route| has_extra(route)).await;
+    stage
+        .until_so("the end of the experiment", |rollout, route| {
+            rollout["status"]["phase"] == "Paused" && !has_extra(route)
+        })
+        .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_router_lives_through_a_canary_outside_changes_and_an_abort_on_a_real_api_server() {
     let testbed = start().await;
@@ -177,7 +292,7 @@ async fn every_router_lives_through_a_canary_outside_changes_and_an_abort_on_a_r
             create(&client, &crd, "").await;
         }
     }
-    let options = Options::default();
+    let options = Options { experiments: Some(4), ..Options::default() };
     tokio::spawn(tidegate_controller::run(
         client.clone(),
         Clock::system(),
@@ -185,6 +300,12 @@ async fn every_router_lives_through_a_canary_outside_changes_and_an_abort_on_a_r
         Leadership::alone(),
         std::future::pending(),
     ));
-    let ways = routers::all(&routers::SHOP);
+    let names = routers::SHOP;
+    let mut ways = routers::all(&names);
+    ways.extend(routers::more_gateway_api(&names));
     futures::future::join_all(ways.iter().map(|way| lives_through_a_canary(&client, way))).await;
+    let by_header = [routers::alb(&names), routers::apisix(&names), routers::gateway_api(&names)];
+    futures::future::join_all(by_header.iter().map(|way| routes_by_header(&client, way))).await;
+    let with_experiments = [routers::smi(&names), routers::alb(&names), routers::gateway_api(&names)];
+    futures::future::join_all(with_experiments.iter().map(|way| routes_to_experiments(&client, way))).await;
 }

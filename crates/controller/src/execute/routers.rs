@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, Preconditions};
 use tidegate_engine::routing::{Others, not_before};
 use tidegate_engine::{Event, Traffic};
 use tidegate_runtime::Key;
-use tidegate_traffic::router::{self, Action, Change, Router, RouterError, Seen, Wanted};
+use tidegate_traffic::router::{Action, Change, Router, RouterError, Seen, Wanted};
 
 use super::routes::MOST_TRIES;
 use super::{Execution, FIELD_MANAGER, post_params};
@@ -24,11 +24,6 @@ enum Failure {
     Outrun,
     /// It cannot be written; the text is for people.
     Problem(String),
-}
-
-fn event(event: &router::Event) -> Event {
-    let make = if event.is_warning { Event::warning } else { Event::normal };
-    make(event.reason, event.message.clone())
 }
 
 impl Execution<'_> {
@@ -74,7 +69,7 @@ impl Execution<'_> {
     }
 
     fn cannot_edit(&self, error: &RouterError) -> Failure {
-        let events: Vec<Event> = error.events().iter().map(event).collect();
+        let events: Vec<Event> = error.events().iter().map(Event::of_router).collect();
         self.tell(&events);
         Failure::Problem(error.explained())
     }
@@ -92,7 +87,7 @@ impl Execution<'_> {
             match self.write_change(change).await {
                 Ok(written) => {
                     seen.put(name.clone(), written.map(|object| object.whole.clone()));
-                    let events: Vec<Event> = change.events.iter().map(event).collect();
+                    let events: Vec<Event> = change.events.iter().map(Event::of_router).collect();
                     self.tell(&events);
                     if let Some(before) = before.filter(|_| repairs) {
                         self.tell_of_change(change, &before);
@@ -150,7 +145,7 @@ impl Execution<'_> {
         self.executor.routers.doubt(&change.object);
         let text = error.refusal().unwrap_or_else(|| error.to_string());
         if let Some(failure) = &change.failure {
-            self.tell(&[event(&failure.event(&text))]);
+            self.tell(&[Event::of_router(&failure.event(&text))]);
         }
         Failure::Problem(format!("{}: {text}", change.object))
     }

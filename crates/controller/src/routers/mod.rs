@@ -3,10 +3,12 @@
 //! ```text
 //!   presence.rs   asks every few seconds which of the kinds that Rollouts need are served, and watches those
 //!   selected.rs   objects by label
+//!   ingresses.rs  weights that a Rollout has left behind
 //! ```
 //!
 //! Nothing is asked for a kind that no Rollout needs.
 
+pub(crate) mod ingresses;
 mod presence;
 mod selected;
 

@@ -102,6 +102,6 @@ impl<'a> Pass<'a> {
     /// Whether there is nothing to analyse after the switch.
     pub(crate) fn skips_post_analysis(&self) -> bool {
         let new = self.sets.new_hash();
-        new.is_empty() || new == self.old.stable_rs.text() || self.stored_active() != new
+        new.is_empty() || new == self.old.stable_rs.text() || self.stored_active() != new || self.awaits_targets
     }
 }

@@ -88,7 +88,10 @@ impl<'a> Pass<'a> {
         if self.sets.stable.is_none() || active.is_empty() {
             return Some("Initial deploy".to_owned());
         }
-        if active != current {
+        // What has only just been switched is not known to a load balancer yet.
+        let is_new = self.seen.routes.aws.is_on && self.active_hash() != active;
+        let is_unverified = self.awaits_targets || is_new;
+        if active != current || is_unverified {
             return None;
         }
         if self.promotes_fully() && !begins_anew {

@@ -5,6 +5,7 @@ mod services;
 mod sizes;
 mod status;
 mod traffic;
+mod verify;
 
 pub use traffic::managed_routes_at;
 

@@ -63,6 +63,7 @@ impl<'a> Pass<'a> {
         let is_lowered = current.iter().flatten().any(|weight| *weight > wanted.weight);
         let before = self.weights.clone();
         self.record_weights(canary, recorded);
+        self.verify_weights(canary, &traffic, is_routed);
         traffic.repairs = self.is_as_recorded();
         let routes = (!is_routed).then(|| Write::Routes(Box::new(traffic)));
         let subsets = relabelling
@@ -86,7 +87,7 @@ impl<'a> Pass<'a> {
         first.into_iter().chain(second).for_each(|write| self.act(write));
     }
 
-    fn others<'t>(&'t self, traffic: &'t Traffic) -> Option<Others<'t>> {
+    pub(super) fn others<'t>(&'t self, traffic: &'t Traffic) -> Option<Others<'t>> {
         Others::of(self.rollout, &self.seen.routes.versions, traffic, self.now)
     }
 

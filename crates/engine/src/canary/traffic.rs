@@ -234,7 +234,7 @@ impl<'a> Pass<'a> {
         weights.verified = self.seen.routes.verified;
         if weights.verified == Some(false) {
             self.wake(self.after_seconds(VERIFY_SECONDS));
-            self.wait(Waiting::Verification { weight: canary_weight });
+            self.wait(Waiting::Verification { weight: canary_weight, missing: Vec::new() });
         }
         self.weights = Some(weights);
     }

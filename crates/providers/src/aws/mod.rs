@@ -1,8 +1,10 @@
 //! Requests to Amazon Web Services: who asks, and the signature that proves it.
 
+mod caller;
 mod credentials;
 mod sign;
 
+pub use caller::Caller;
 pub use credentials::{AwsCredentials, Plan, assumed, plan, profile_credentials, role_request, web_identity_request};
 pub use sign::sign;
 

@@ -5,6 +5,7 @@ mod any_answer;
 mod cloudwatch;
 mod datadog;
 mod dialog;
+mod elb;
 mod graphite_influxdb;
 mod jobs;
 mod jsonpath;

@@ -6,7 +6,9 @@ mod weights;
 
 pub use kinds::crds;
 pub(crate) use kinds::is_path_of_one;
-pub use ways::{alb, all, ambassador, apisix, app_mesh, gateway_api, gateway_api_tcp, nginx, smi, traefik};
+pub use ways::{
+    alb, all, ambassador, apisix, app_mesh, gateway_api, gateway_api_tcp, more_gateway_api, nginx, smi, traefik,
+};
 pub use weights::{splits, without_weights};
 
 use serde_json::Value;

@@ -60,6 +60,13 @@ pub fn gateway_api_tcp(names: &Names<'_>) -> Way {
     gateway("gateway API TCP", "tcpRoute", "TCPRoute", names)
 }
 
+/// Further routes of the Gateway API. They are written as those above are, so that seeds need not draw them.
+pub fn more_gateway_api(names: &Names<'_>) -> Vec<Way> {
+    let mut tls = gateway("gateway API TLS", "tlsRoute", "TLSRoute", names);
+    tls.objects.iter_mut().for_each(|route| route["spec"]["hostnames"] = json!(["shop.example"]));
+    vec![gateway("gateway API GRPC", "grpcRoute", "GRPCRoute", names), tls]
+}
+
 fn gateway(name: &'static str, field: &str, kind: &'static str, names: &Names<'_>) -> Way {
     let Names { own, stable, canary } = *names;
     let refs = json!([{"name": stable, "port": 80, "weight": 100}, {"name": canary, "port": 80, "weight": 0}]);

@@ -1,5 +1,6 @@
 //! Rollouts behind routers besides Istio: each lives through the same canary.
 
+mod aws;
 mod life;
 mod trouble;
 
