@@ -1,7 +1,7 @@
 // One rollout in the list: as a card or as a row of a table. Made once, then only changed where it differs.
 
 import { act } from "./actions.js";
-import { h, mark, put, say } from "./dom.js";
+import { h, keepFocus, mark, put, say } from "./dom.js";
 import { isFavourite, toggleFavourite } from "./favourites.js";
 import { badge } from "./phases.js";
 import { address } from "./router.js";
@@ -70,13 +70,13 @@ export function card(rollout, session, changed) {
   node.update = (now) => {
     node.dataset.phase = now.status;
     const steps = now.step ? h("span", { class: "fact" }, `Step ${now.step}`) : undefined;
-    put(node,
+    keepFocus(node, () => put(node,
       h("div", { class: "card-head" }, star(now, changed), link(now), badge(now.status)),
       h("div", { class: "facts" }, h("span", { class: "fact" }, now.namespace), h("span", { class: "fact" }, now.strategy ?? ""), steps),
       progress(now),
       h("div", { class: "sets" }, sets(now)),
       h("p", { class: "line" }, line(now)),
-      h("div", { class: "row end" }, buttons(now, session, ["restart", "promote"])));
+      h("div", { class: "row end" }, buttons(now, session, ["restart", "promote"]))));
   };
   node.update(rollout);
   return node;
@@ -85,7 +85,7 @@ export function card(rollout, session, changed) {
 export function row(rollout, session, changed) {
   const node = h("tr", { "data-key": `${rollout.namespace}/${rollout.name}` });
   node.update = (now) => {
-    put(node,
+    keepFocus(node, () => put(node,
       h("td", {}, star(now, changed)),
       h("td", {}, link(now), h("span", { class: "quiet small" }, ` ${now.namespace}`)),
       h("td", {}, now.strategy ?? ""),
@@ -93,7 +93,7 @@ export function row(rollout, session, changed) {
       h("td", {}, now.strategy === "Canary" ? `${now.actualWeight}%` : ""),
       h("td", { class: "sets" }, sets(now)),
       h("td", { title: line(now) }, badge(now.status)),
-      h("td", { class: "row" }, buttons(now, session, ["restart", "promote", "abort", "retry"])));
+      h("td", { class: "row" }, buttons(now, session, ["restart", "promote", "abort", "retry"]))));
   };
   node.update(rollout);
   return node;

@@ -136,6 +136,7 @@ async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, app:
     let mut connection = std::pin::pin!(server.serve_connection(TokioIo::new(stream), service));
     // A client that goes away in the middle is not our failure.
     tokio::select! {
+        biased;
         _ = connection.as_mut() => return,
         _ = ended.wait_for(|ended| *ended) => {}
     }

@@ -10,6 +10,7 @@ mod making;
 mod notifying;
 mod planning;
 mod refused;
+mod serving;
 mod showing;
 mod terminal;
 mod verifying;

@@ -63,6 +63,7 @@ pub(crate) async fn serve(
     streams.err.flush()?;
     loop {
         tokio::select! {
+            biased;
             () = signals.end() => break,
             Some(line) = lines.recv() => streams.err.write_all(line.as_bytes())?,
         }
@@ -91,6 +92,7 @@ async fn start(
                 writeln!(streams.err, "failed listen: {place}")?;
                 attempt += 1;
                 tokio::select! {
+                    biased;
                     () = signals.end() => return Ok(None),
                     () = tokio::time::sleep(APART) => {}
                 }

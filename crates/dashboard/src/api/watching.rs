@@ -164,6 +164,7 @@ async fn one(mut feed: Feed, key: Key, repeats: bool) -> Result<(), Closed> {
         }
         let again = tokio::time::sleep_until(if repeats { sent + REPEATED } else { sent + KEEP_ALIVE * 4 });
         is_due = tokio::select! {
+            biased;
             news = feed.next(&mut alive) => match news {
                 News::Over => return Ok(()),
                 News::Changed(batch) => batch.touched.contains(&key),

@@ -19,6 +19,7 @@ use tidegate_api::wire::Text;
 use tidegate_clock::Clock;
 use tidegate_runtime::{Change, Index, Key, Store, Stored, Watch, watch};
 use tidegate_view::{Objects, RolloutInfo};
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 pub(crate) use fleet::{Fleet, Scope};
@@ -42,6 +43,8 @@ pub(crate) struct Cache {
     /// Who is told.
     pub(crate) hub: Hub,
     weights: Weights,
+    /// Set once the other kinds were waited for.
+    others: OnceCell<()>,
     clock: Clock,
 }
 
@@ -75,6 +78,7 @@ impl Cache {
             deployments: Store::new(&[]),
             hub: Hub::new(),
             weights: Weights::default(),
+            others: OnceCell::new(),
             clock,
         }
     }
@@ -103,24 +107,27 @@ impl Cache {
         tasks.push(tokio::spawn(async move {
             // Nothing is told before Rollouts and ReplicaSets are known: weights would be those of no pods.
             telling.rollouts.wait_until_synced().await;
-            telling.sets.wait_until_synced().await;
+            let _ = tokio::time::timeout(fleet::OTHERS_WITHIN, telling.sets.wait_until_synced()).await;
             telling.hub.run(|key| telling.summary(key)).await;
         }));
         Running { cache, tasks }
     }
 
-    /// Waits until there is something to show. Kinds that may not be read are not waited for.
+    /// Waits until there is something to show. Kinds that may not be read are waited for once, and not for long.
     pub(crate) async fn wait_until_synced(&self) {
         self.rollouts.wait_until_synced().await;
-        let _ = tokio::time::timeout(fleet::OTHERS_WITHIN, async {
-            self.sets.wait_until_synced().await;
-            self.pods.wait_until_synced().await;
-            self.runs.wait_until_synced().await;
-            self.experiments.wait_until_synced().await;
-            self.deployments.wait_until_synced().await;
-            self.hub.wait_until_ready().await;
-        })
-        .await;
+        let others = async {
+            let all = async {
+                self.sets.wait_until_synced().await;
+                self.pods.wait_until_synced().await;
+                self.runs.wait_until_synced().await;
+                self.experiments.wait_until_synced().await;
+                self.deployments.wait_until_synced().await;
+            };
+            let _ = tokio::time::timeout(fleet::OTHERS_WITHIN, all).await;
+        };
+        self.others.get_or_init(|| others).await;
+        self.hub.wait_until_ready().await;
     }
 
     /// The Rollout an object belongs to, through ReplicaSets and Experiments.

@@ -97,6 +97,11 @@ impl World {
         api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
+    pub(crate) async fn patch_status(&self, kind: &str, namespace: &str, name: &str, patch: Value) {
+        let api = self.api(kind, namespace);
+        api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
     pub(crate) async fn delete(&self, kind: &str, namespace: &str, name: &str) {
         self.api(kind, namespace).delete(name, &DeleteParams::default()).await.unwrap();
     }

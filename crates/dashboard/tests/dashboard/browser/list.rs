@@ -126,3 +126,33 @@ async fn a_keyboard_is_enough() {
     assert_eq!(browser.complaints().await, Vec::<String>::new());
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_thousand_rollouts_are_listed_searched_and_followed() {
+    let world = World::still().await;
+    for number in 0..2000 {
+        let namespace = format!("team-{}", number % 20);
+        world.create(&namespace, still(&format!("service-{number:04}"), "Healthy", "", "many")).await;
+    }
+    let server = world.dashboard(options()).await;
+    let browser = Browser::open(1280, 800).await;
+    let begun = tokio::time::Instant::now();
+    browser.go(&format!("http://{}/rollouts/", server.address())).await;
+    browser.says("2000 of 2000 rollouts").await;
+    println!("first page of 2,000 rollouts after {:?}", begun.elapsed());
+    let list = crate::http::ask(server.address(), "GET", "/api/v1/summaries", &[("accept-encoding", "gzip")], "").await;
+    println!("the whole list is {} bytes, compressed", list.headers["content-length"].to_str().unwrap());
+    assert_eq!(list.headers["content-encoding"], "gzip");
+    let most = browser.value("document.querySelectorAll('.card').length").await;
+    assert!(most.as_u64().unwrap() <= 200, "{most} cards are drawn at once");
+    browser.press(&["/"]).await;
+    browser.type_text("service-1234").await;
+    shows(&browser, &["team-14/service-1234"]).await;
+    let status = json!({"status": {"phase": "Degraded", "message": "ProgressDeadlineExceeded: too slow"}});
+    world.patch_status("Rollout", "team-14", "service-1234", status).await;
+    browser
+        .until("document.querySelector('[data-key=\"team-14/service-1234\"] .badge').innerText.includes('Degraded')")
+        .await;
+    browser.until("document.querySelector('[data-counter=Degraded] b').innerText === '1'").await;
+    server.stop().await;
+}

@@ -116,8 +116,12 @@ async fn a_rollout_that_borrows_its_template_shows_containers_and_sets_the_image
         "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}, "template": pod("shop/web:1.0")}});
     world.create("default", deployment).await;
     let mut rollout = canary("web");
-    rollout["spec"]["template"].take();
-    rollout["spec"].as_object_mut().unwrap().retain(|name, _| name != "template" && name != "selector");
+    rollout
+        .pointer_mut("/spec")
+        .unwrap()
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| name != "template" && name != "selector");
     rollout["spec"]["workloadRef"] = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
     world.create("default", rollout).await;
     world.until_phase("default", "web", "Healthy").await;

@@ -40,7 +40,9 @@ async fn lines_hold_only_the_fields_that_are_asked_for() {
     let mut live = open(server.address(), "GET", path, &[], "").await;
     assert_eq!(live.headers["content-type"], "application/json");
     let line = live.line().await.unwrap();
-    assert_eq!(line, json!({"result": {"status": "Progressing", "objectMeta": {"name": "web"}}}));
+    // What begins alike is kept with it.
+    let meta = json!({"name": "web", "namespace": "default"});
+    assert_eq!(line, json!({"result": {"status": "Progressing", "objectMeta": meta}}));
     server.stop().await;
 }
 
