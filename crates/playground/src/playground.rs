@@ -50,6 +50,7 @@ pub struct Playground {
     mix: Mix,
     kubeconfig: PathBuf,
     demo: PathBuf,
+    routes: PathBuf,
     keeper: Option<Keeper>,
     is_restored: bool,
     _folder: Folder,
@@ -99,6 +100,7 @@ impl Playground {
         let folder = Folder::make(folder)?;
         let kubeconfig = folder.write("kubeconfig", &api.kubeconfig())?;
         let demo = folder.write("demo.yaml", &manifests)?;
+        let routes = folder.write("routes.yaml", &scenario.routes())?;
         if kept.is_none() {
             cluster.create_all(&manifests).await?;
         }
@@ -106,7 +108,20 @@ impl Playground {
         if let Some(keeper) = &keeper {
             cluster.world.add(keeper.clone().follow(cluster.world.server().clone()));
         }
-        Ok(Self { scenario, cluster, api, app, dashboard, mix, kubeconfig, demo, keeper, is_restored, _folder: folder })
+        Ok(Self {
+            scenario,
+            cluster,
+            api,
+            app,
+            dashboard,
+            mix,
+            kubeconfig,
+            demo,
+            routes,
+            keeper,
+            is_restored,
+            _folder: folder,
+        })
     }
 
     /// Where the Kubernetes API listens.
@@ -142,10 +157,10 @@ impl Playground {
     /// What to try, in order, with what is there: how the plugin and kubectl are called.
     pub fn tries(&self, plugin: &str, kubectl: &str) -> Vec<(&'static str, String)> {
         let app = format!("localhost:{}", self.app().port());
-        let demo = self.demo.display().to_string();
+        let routes = self.routes.display().to_string();
         let filled = |one: &Try| {
             let command = one.command.replace("PLUGIN", plugin).replace("KUBECTL", kubectl);
-            (one.says, command.replace("APP", &app).replace("DEMO", &demo))
+            (one.says, command.replace("APP", &app).replace("ROUTES", &routes))
         };
         self.scenario.tries().iter().map(filled).collect()
     }

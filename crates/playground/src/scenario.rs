@@ -34,7 +34,7 @@ pub enum Scenario {
 pub struct Try {
     /// What it does.
     pub says: &'static str,
-    /// The command; `PLUGIN`, `KUBECTL`, `APP` and `DEMO` stand for what is there.
+    /// The command; `PLUGIN`, `KUBECTL`, `APP` and `ROUTES` stand for what is there.
     pub command: &'static str,
 }
 
@@ -82,7 +82,7 @@ const ABORT: Try = Try { says: "stop it by hand", command: "PLUGIN abort web" };
 const ASK: Try = Try { says: "ask the application: it names version and pod", command: "curl -s APP" };
 const DRIFT: Try = Try {
     says: "drift: apply what Git holds over the routes; they are set back at once",
-    command: "KUBECTL apply -f DEMO",
+    command: "KUBECTL apply -f ROUTES",
 };
 
 impl Scenario {
@@ -129,6 +129,13 @@ impl Scenario {
             Self::Experiment => include_str!("demo/experiment.yaml"),
         };
         usual.lines().map(|line| paced(line, speed) + "\n").collect()
+    }
+
+    /// The routes among its manifests, as Git would hold them.
+    pub(crate) fn routes(self) -> String {
+        let all = self.manifests(Speed::default());
+        let is_route = |one: &&str| one.contains("kind: VirtualService") || one.contains("kind: DestinationRule");
+        all.split("---\n").filter(is_route).collect::<Vec<_>>().join("---\n")
     }
 
     /// What to try, in order.
@@ -209,6 +216,15 @@ mod tests {
             assert_eq!(lines(usual), lines(fast));
         }
         assert_eq!([Speed::new(0.0), Speed::new(f64::NAN), Speed::new(50.0)], [None; 3]);
+    }
+
+    #[test]
+    fn routes_are_the_routes_and_nothing_else() {
+        for scenario in Scenario::ALL {
+            let routes = scenario.routes();
+            assert!(routes.contains("kind: VirtualService") && !routes.contains("kind: Rollout"), "{scenario:?}");
+            assert_eq!(routes.contains("kind: DestinationRule"), scenario == Scenario::Subset);
+        }
     }
 
     #[test]
