@@ -56,9 +56,12 @@ pub(crate) fn content_type(parts: &Parts) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// Refuses bodies that are not JSON.
-pub(crate) fn check_media_type(parts: &Parts) -> Result<(), StatusError> {
-    if matches!(content_type(parts), "" | "application/json") {
+/// How kubectl sends what it makes itself.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// Refuses bodies that are neither JSON nor protobuf.
+fn check_media_type(parts: &Parts) -> Result<(), StatusError> {
+    if matches!(content_type(parts), "" | "application/json" | PROTOBUF) {
         return Ok(());
     }
     Err(StatusError::new(
@@ -73,6 +76,10 @@ pub(crate) fn check_media_type(parts: &Parts) -> Result<(), StatusError> {
 pub(crate) fn object(parts: &Parts, body: &Bytes, kind: &str) -> Result<Document, StatusError> {
     check_media_type(parts)?;
     let refuse = |why: String| StatusError::bad_request(unrecognized(kind, &why, body));
+    if content_type(parts) == PROTOBUF {
+        let value = crate::typed::read_protobuf(body).map_err(refuse)?;
+        return Ok(Document { value, duplicates: Vec::new() });
+    }
     let mut document = read_typed(body).map_err(refuse)?;
     if document.value.is_null() {
         document.value = Value::Object(serde_json::Map::new());
@@ -129,7 +136,11 @@ pub(crate) fn delete_options(parts: &Parts, body: &Bytes) -> Result<Option<Value
         return Ok(None);
     }
     check_media_type(parts)?;
-    let mut options = read_typed(body).map_err(StatusError::bad_request)?.value;
+    let read = match content_type(parts) {
+        PROTOBUF => crate::typed::read_protobuf(body),
+        _ => read_typed(body).map(|document| document.value),
+    };
+    let mut options = read.map_err(StatusError::bad_request)?;
     let kind = crate::object::text(&options, &["kind"]);
     let version = crate::object::text(&options, &["apiVersion"]);
     if !matches!(kind, "" | "DeleteOptions") {

@@ -188,7 +188,7 @@ impl ApiServer {
             if let Some(response) = discovery::answer(&state.registry, parts, &segments) {
                 return Ok(response);
             }
-            if let Some(response) = openapi::answer(&state, &parts.method, &segments) {
+            if let Some(response) = openapi::answer(&state, parts, &segments) {
                 return Ok(response);
             }
             target(&state.registry, &parts.method, &segments, query)?

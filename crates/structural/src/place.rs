@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::node::{Additional, ListType, Node};
+use crate::node::{Additional, Kind, ListType, Node};
 
 /// How the items of a list are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,11 @@ impl<'a> Place<'a> {
     /// The place of a member, if the schema has one for it.
     pub fn member(self, name: &str) -> Option<Self> {
         self.0.member(name).map(Self)
+    }
+
+    /// The type that values must have, if it is one.
+    pub fn json_type(self) -> Option<&'static str> {
+        self.0.kind.filter(|_| !self.0.int_or_string).map(Kind::name)
     }
 
     /// Whether the schema lists a member by its name.

@@ -23,6 +23,8 @@ use crate::subject::{Answer, Subject};
 pub struct Plan {
     /// One sequence per seed.
     pub seeds: Range<u64>,
+    /// What makes a sequence of a seed.
+    pub make: fn(u64) -> Sequence,
     /// Sequences at a time.
     pub concurrency: usize,
     /// Differences that are meant to be.
@@ -36,7 +38,7 @@ pub struct Plan {
 impl Plan {
     /// These seeds, eight at a time, nothing explained.
     pub fn seeds(seeds: Range<u64>) -> Self {
-        Self { seeds, concurrency: 8, rules: Vec::new(), shrink: true, every: false }
+        Self { seeds, make: generate::sequence, concurrency: 8, rules: Vec::new(), shrink: true, every: false }
     }
 }
 
@@ -62,7 +64,7 @@ pub async fn compare<R: Subject, O: Subject>(real: &R, ours: &O, plan: &Plan) ->
     let shortened = Mutex::new(BTreeSet::new());
     let is_first = |failure: &Failure| shortened.lock().is_ok_and(|mut known| known.insert(failure.signature()));
     let outcomes = futures::stream::iter(plan.seeds.clone()).map(|seed| async move {
-        let sequence = generate::sequence(seed);
+        let sequence = (plan.make)(seed);
         (one(real, ours, &sequence, &plan.rules, plan.every).await, sequence)
     });
     let outcomes = outcomes.map(|running| async {

@@ -13,6 +13,7 @@ use tidegate_conformance::garbage;
 use tidegate_conformance::generate;
 use tidegate_conformance::real::Real;
 use tidegate_conformance::run::run;
+use tidegate_conformance::sequence::Sequence;
 use tidegate_conformance::subject::{ClientSubject, Subject};
 
 /// Request sequences sent to a real API server and to another, answers compared.
@@ -37,6 +38,12 @@ struct Cli {
     /// Compare what a garbage collector leaves (sequences of their own, with the controllers running).
     #[arg(long)]
     garbage: bool,
+    /// Compare sequences about server-side apply.
+    #[arg(long, conflicts_with = "garbage")]
+    applies: bool,
+    /// Compare sequences about tables.
+    #[arg(long, conflicts_with_all = ["garbage", "applies"])]
+    tables: bool,
     /// Print which topics were answered with which codes.
     #[arg(long)]
     coverage: bool,
@@ -74,9 +81,16 @@ async fn perform(cli: Cli) -> anyhow::Result<bool> {
 }
 
 async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSubject) -> anyhow::Result<bool> {
-    let rules = if cli.against_real { Vec::new() } else { explained::rules() };
+    let make = match (cli.applies, cli.tables) {
+        (true, _) => generate::applies,
+        (_, true) => generate::tables,
+        _ => generate::sequence,
+    };
+    let has_rules = !cli.against_real && !cli.applies && !cli.tables;
+    let rules = if has_rules { explained::rules() } else { Vec::new() };
     let shrink = !cli.no_shrink && !cli.every;
-    let plan = Plan { concurrency: cli.concurrency, rules, shrink, every: cli.every, ..Plan::seeds(cli.from..cli.to) };
+    let plan =
+        Plan { make, concurrency: cli.concurrency, rules, shrink, every: cli.every, ..Plan::seeds(cli.from..cli.to) };
     let clock = Clock::system();
     let began = clock.now();
     let mut report = if cli.garbage {
@@ -85,13 +99,18 @@ async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSub
         real.retire_controllers().await?;
         if cli.log {
             for seed in cli.from..cli.to {
-                log(left, seed).await;
-                log(right, seed).await;
+                log(left, make(seed)).await;
+                log(right, make(seed)).await;
             }
         }
         compare(left, right, &plan).await
     };
-    for (set, flag) in [(cli.against_real, " --against-real"), (cli.garbage, " --garbage")] {
+    for (set, flag) in [
+        (cli.against_real, " --against-real"),
+        (cli.garbage, " --garbage"),
+        (cli.applies, " --applies"),
+        (cli.tables, " --tables"),
+    ] {
         report.flags.push_str(if set { flag } else { "" });
     }
     if cli.coverage {
@@ -107,9 +126,8 @@ async fn between(cli: &Cli, real: &Real, left: &ClientSubject, right: &ClientSub
     Ok(report.is_clean())
 }
 
-async fn log(subject: &ClientSubject, seed: u64) {
-    let sequence = generate::sequence(seed);
-    say(&format!("== {} seed {seed}", subject.name()));
+async fn log(subject: &ClientSubject, sequence: Sequence) {
+    say(&format!("== {} seed {}", subject.name(), sequence.seed));
     match run(subject, &sequence).await {
         Err(answer) => say(&format!("no namespace: {} {}", answer.code, answer.body)),
         Ok(trace) => {

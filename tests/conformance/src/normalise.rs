@@ -1,7 +1,7 @@
 //! What two servers can never have equal is replaced by what must be: the namespace, uids, times near now, generated
 //! name suffixes, addresses and ports that a server chooses, continue tokens, and resource versions, which become
 //! their rank among those seen so far (so that "unchanged" and "bumped" are still compared). Of managed fields the
-//! managers, operations and subresources are kept. Messages that quote a whole object or draw a picture of two lose the
+//! managers, operations and subresources are kept, and of what was applied the fields. Tables lose ages and descriptions. Messages that quote a whole object or draw a picture of two lose the
 //! quote. Events that the real server writes about its own bookkeeping, whenever it gets to it, are left out. Nothing
 //! else is touched.
 
@@ -112,6 +112,7 @@ impl Normaliser {
                 Value::from("<port>")
             }
             Value::Array(items) if key == "managedFields" => managers(items),
+            Value::Array(items) if key == "columnDefinitions" => columns(items),
             Value::Array(items) => {
                 let told = items.iter().filter(|item| !is_bookkeeping(item));
                 told.map(|item| self.value(key, item)).collect()
@@ -154,6 +155,9 @@ impl Normaliser {
     }
 
     fn string(&mut self, key: &str, text: &str) -> Value {
+        if key == "cells" {
+            return Value::from(self.cell(text));
+        }
         if (key == "clusterIP" || key == "clusterIPs")
             && let Ok(address) = text.parse::<std::net::IpAddr>()
         {
@@ -186,6 +190,21 @@ impl Normaliser {
         self.prose(text)
     }
 
+    /// A cell of a table: ages, and what the server chose.
+    fn cell(&mut self, text: &str) -> String {
+        if age().is_match(text) {
+            return "<age>".to_owned();
+        }
+        if text.parse::<std::net::Ipv4Addr>().is_ok() {
+            return "<IPv4>".to_owned();
+        }
+        if text.parse::<Timestamp>().is_ok_and(|time| time.duration_since(self.now).abs() < NEAR) {
+            return "<time>".to_owned();
+        }
+        let text = node_port().replace_all(text, ":<port>/");
+        self.text(&text)
+    }
+
     /// Messages that carry resource versions or dumps of memory.
     fn prose(&self, text: String) -> String {
         if text.contains("Invalid value: \"{") {
@@ -197,6 +216,10 @@ impl Normaliser {
                 format!("{}<{}>", &found[1], rank.unwrap_or_default())
             });
             return replaced.into_owned();
+        }
+        // The real server walks a map and stops at the first field that it does not know.
+        if let Some((about, _)) = text.split_once("): ").filter(|_| text.starts_with("failed to create typed patch")) {
+            return format!("{about}): <some mistakes>");
         }
         if text.contains("failed to allocate IP") {
             return chosen_address().replace_all(&text, "<IPv4>").into_owned();
@@ -230,6 +253,16 @@ fn sort_causes(body: &mut Value) {
     }
 }
 
+fn age() -> &'static Regex {
+    static PATTERN: OnceLock<Regex> = OnceLock::new();
+    PATTERN.get_or_init(|| Regex::new("^([0-9]+[smhdy]){1,2}$").expect("the pattern is a constant"))
+}
+
+fn node_port() -> &'static Regex {
+    static PATTERN: OnceLock<Regex> = OnceLock::new();
+    PATTERN.get_or_init(|| Regex::new(":3[0-9]{4}/").expect("the pattern is a constant"))
+}
+
 fn chosen_address() -> &'static Regex {
     static PATTERN: OnceLock<Regex> = OnceLock::new();
     PATTERN.get_or_init(|| Regex::new(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+").expect("the pattern is a constant"))
@@ -245,12 +278,24 @@ fn is_object(meta: &Map<String, Value>) -> bool {
     meta.contains_key("uid")
 }
 
+/// What columns say of themselves is the server's own prose.
+fn columns(items: &[Value]) -> Value {
+    let mut columns = items.to_vec();
+    columns.iter_mut().filter_map(Value::as_object_mut).for_each(|column| drop(column.remove("description")));
+    Value::Array(columns)
+}
+
 fn managers(items: &[Value]) -> Value {
     let part = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
     let line = |item: &Value| {
         let [manager, operation, version, sub] =
             ["manager", "operation", "apiVersion", "subresource"].map(|field| part(item, field));
         format!("{manager} {operation} {version} {sub}").trim_end().to_owned()
+    };
+    // Of what was applied the fields count, too: they decide about conflicts and what goes.
+    let line = |item: &Value| match part(item, "operation").as_str() {
+        "Apply" => format!("{} {}", line(item), item["fieldsV1"]),
+        _ => line(item),
     };
     // Sorted: the server sorts by time, and whether two writes fall into one second is chance.
     let lines: BTreeSet<String> = items.iter().map(line).collect();

@@ -16,7 +16,7 @@ pub(super) const EVENTS: Layout = Layout {
         wide("Source"),
         text_column("Message"),
         wide("First Seen"),
-        ("Count", "integer", true),
+        wide("Count"),
         wide("Name"),
     ],
     cells,

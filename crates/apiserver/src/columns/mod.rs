@@ -79,6 +79,11 @@ fn layout(resource: &Resource) -> &'static Layout {
     }
 }
 
+/// Whether a kind has no columns of its own.
+fn is_plain(layout: &Layout) -> bool {
+    layout.columns.len() == objects::OTHERS.columns.len() && layout.columns[1].0 == "Created At"
+}
+
 /// What a row carries beside its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Include {
@@ -117,7 +122,7 @@ struct Written<'a> {
     api_version: &'static str,
     metadata: Value,
     column_definitions: Vec<Value>,
-    rows: Vec<Row<'a>>,
+    rows: Option<Vec<Row<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -125,7 +130,6 @@ struct Row<'a> {
     cells: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conditions: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Shown<'a>>,
 }
 
@@ -151,7 +155,10 @@ impl Table<'_> {
         });
         let column_definitions = if self.with_columns { definitions(self.resource) } else { Vec::new() };
         let (kind, api_version) = ("Table", "meta.k8s.io/v1");
-        write_shown(&Written { kind, api_version, metadata, column_definitions, rows: rows.collect() })
+        // Kinds without columns of their own have no rows at all rather than none.
+        let has_none = objects.is_empty() && self.resource.custom.is_none() && is_plain(layout(self.resource));
+        let rows = (!has_none).then(|| rows.collect());
+        write_shown(&Written { kind, api_version, metadata, column_definitions, rows })
     }
 
     fn cells(&self, object: &Value) -> Vec<Value> {

@@ -26,10 +26,8 @@ pub(super) const NAMESPACES: Layout = Layout {
     cells: |namespace, now| named(namespace, now, vec![json!(text(namespace, &["status", "phase"]))]),
 };
 
-pub(super) const SERVICE_ACCOUNTS: Layout = Layout {
-    columns: &[NAME, text_column("Secrets"), AGE],
-    cells: |account, now| named(account, now, vec![json!(list(account, &["secrets"]).len())]),
-};
+pub(super) const SERVICE_ACCOUNTS: Layout =
+    Layout { columns: &[NAME, AGE], cells: |account, now| named(account, now, Vec::new()) };
 
 pub(super) const LEASES: Layout = Layout {
     columns: &[NAME, text_column("Holder"), AGE],

@@ -28,8 +28,8 @@ pub(super) const DEPLOYMENTS: Layout = Layout {
     columns: &[
         NAME,
         text_column("Ready"),
-        number_column("Up-to-date"),
-        number_column("Available"),
+        text_column("Up-to-date"),
+        text_column("Available"),
         AGE,
         wide("Containers"),
         wide("Images"),
@@ -114,7 +114,7 @@ pub(super) const AUTOSCALERS: Layout = Layout {
         text_column("Targets"),
         text_column("MinPods"),
         text_column("MaxPods"),
-        number_column("Replicas"),
+        text_column("Replicas"),
         AGE,
     ],
     cells: |scaler, now| {

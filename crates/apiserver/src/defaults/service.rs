@@ -46,9 +46,13 @@ pub(super) fn service(state: &State, object: &mut Value, old: Option<&Value>, su
     if kind == "LoadBalancer" {
         default_to(child_mut(object, &["spec"]), "allocateLoadBalancerNodePorts", true);
     }
-    if text(object, &["spec", "sessionAffinity"]) == "ClientIP" {
-        let config = child_mut(object, &["spec", "sessionAffinityConfig", "clientIP"]);
-        default_to(config, "timeoutSeconds", 10_800);
+    match text(object, &["spec", "sessionAffinity"]) {
+        "ClientIP" => {
+            let config = child_mut(object, &["spec", "sessionAffinityConfig", "clientIP"]);
+            default_to(config, "timeoutSeconds", 10_800);
+        }
+        "None" => drop(child_mut(object, &["spec"]).remove("sessionAffinityConfig")),
+        _ => {}
     }
 }
 

@@ -92,10 +92,11 @@ fn attempt(
     };
     let mine = entries.iter().find(is_mine);
     let mut wanted = fields(config.object, root);
-    forget_kept(&mut wanted);
     leave_to_others(resource, config.subresource, &mut wanted);
     let merged = merge(live.is_object().then_some(&**live), config.object, root);
+    // The name is nobody's, but who applies an object means it to have one.
     let mut managed = wanted.clone();
+    forget_kept(&mut wanted);
     let others = entries.iter().filter(|entry| !is_mine(entry));
     others.clone().for_each(|entry| managed.add(&entry.fields));
     let object = match mine {
@@ -161,6 +162,14 @@ fn leave_to_others(resource: &Resource, subresource: &str, fields: &mut FieldSet
     }
     let reached = |step: &str| step == "f:status" || resource.custom.is_none() && step == "f:metadata";
     fields.below.retain(reached);
+    let kept: &[&str] = match resource.id.as_str() {
+        "deployments.apps" => &["f:labels", "f:ownerReferences"],
+        "pods" => &["f:ownerReferences"],
+        _ => &[],
+    };
+    if let Some(metadata) = fields.below.get_mut("f:metadata") {
+        kept.iter().for_each(|step| metadata.below.remove(step));
+    }
 }
 
 /// Whether all that is in dispute is what kubectl itself applied before it left merging to the server, and what is still

@@ -38,7 +38,8 @@ pub(super) fn items_of(parent: &str, name: &str, custom: bool) -> Items {
         ("metadata", "ownerReferences") => &["uid"],
         _ if custom => return Items::Whole,
         (_, "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env") => &["name"],
-        (_, "imagePullSecrets" | "secrets") => &["name"],
+        (_, "imagePullSecrets" | "resourceClaims" | "schedulingGates" | "secrets") => &["name"],
+        (_, "volumeDevices") => &["devicePath"],
         (_, "volumeMounts") => &["mountPath"],
         (_, "hostAliases" | "podIPs") => &["ip"],
         (_, "topologySpreadConstraints") => &["topologyKey", "whenUnsatisfiable"],
@@ -164,7 +165,8 @@ impl Walk {
                 let step = |item: &Value| Some(format!("v:{item}"));
                 self.items(&by(old, step), &by(new, step), at, changes);
             }
-            _ if !new.is_null() => changes.set.member = true,
+            // A null that was written is a value, too.
+            _ if pair.new.is_some() => changes.set.member = true,
             _ => {}
         }
     }

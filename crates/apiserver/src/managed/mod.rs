@@ -7,6 +7,7 @@ mod apply;
 mod compare;
 mod conflict;
 mod entry;
+mod mistakes;
 mod place;
 mod prune;
 mod set;
@@ -24,8 +25,8 @@ use set::FieldSet;
 
 pub(crate) use apply::{Applied, Config, apply};
 pub(crate) use entry::Entry;
+pub(crate) use mistakes::mistakes;
 pub(crate) use place::Place;
-pub(crate) use tree::undeclared;
 
 /// Fields of metadata that the server itself keeps.
 const KEPT_BY_SERVER: [&str; 8] = [

@@ -8,6 +8,17 @@ use super::compare::{Items, is_whole, items_of};
 use crate::registry::Resource;
 use crate::typed::{self, Kind};
 
+/// What a value at a place must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Anything,
+    Map,
+    List,
+    Text,
+    Number,
+    Flag,
+}
+
 /// A place in an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
@@ -80,6 +91,23 @@ impl<'a> Place<'a> {
             Known::Typed(kind) => !kind.is_structure(),
             Known::Schema(place, _) => place.is_open() || !place.has_members(),
             Known::Nothing => true,
+        }
+    }
+
+    /// What a value must be here.
+    pub(super) fn expected(self) -> Expected {
+        let name = match self.known {
+            Known::Typed(kind) => kind.json_type(),
+            Known::Schema(place, _) => place.json_type(),
+            Known::Nothing => None,
+        };
+        match name {
+            Some("object") => Expected::Map,
+            Some("array") => Expected::List,
+            Some("string") => Expected::Text,
+            Some("integer" | "number") => Expected::Number,
+            Some("boolean") => Expected::Flag,
+            _ => Expected::Anything,
         }
     }
 

@@ -94,12 +94,10 @@ impl FieldSet {
         both
     }
 
-    /// The paths of all fields, as steps.
+    /// The paths of all fields, as steps: those of a place first, then what is below them.
     pub(crate) fn paths(&self) -> Vec<Vec<String>> {
-        let mut found = Vec::new();
-        if self.member {
-            found.push(Vec::new());
-        }
+        let members = self.below.iter().filter(|(_, set)| set.member);
+        let mut found: Vec<Vec<String>> = members.map(|(step, _)| vec![step.clone()]).collect();
         for (step, set) in self.below.iter() {
             found.extend(set.paths().into_iter().map(|path| {
                 let mut full = vec![step.clone()];

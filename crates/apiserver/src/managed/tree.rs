@@ -129,35 +129,38 @@ fn merge_items(under: &[Item<'_>], over: &[Item<'_>]) -> Vec<Value> {
     merged
 }
 
-/// Fields that the kind does not have, as paths.
-pub(crate) fn undeclared(value: &Value, place: Place<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    look(value, place, &mut Vec::new(), &mut found);
-    found
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-fn look(value: &Value, place: Place<'_>, path: &mut Vec<String>, found: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                path.push(format!("f:{key}"));
-                if place.names(key) || place.is_open() {
-                    look(value, place.field(key), path, found);
-                } else {
-                    found.push(super::conflict::path_text(path));
-                }
-                path.pop();
-            }
+    use super::*;
+    use crate::registry::Registry;
+
+    #[test]
+    fn shared_items_come_in_the_order_of_who_applies_and_others_stay_where_they_are() {
+        let pods = Registry::built_in().by_id("pods").unwrap();
+        let place = Place::root(&pods).field("spec").field("containers");
+        let list = |names: &[&str]| Value::from_iter(names.iter().map(|name| json!({"name": name})));
+        for (under, over, expected) in [
+            (&["a", "b"][..], &["c"][..], &["a", "b", "c"][..]),
+            (&["a", "b", "c"], &["c", "x", "a"], &["b", "c", "x", "a"]),
+            (&["a", "b", "c"], &["b"], &["a", "b", "c"]),
+            (&["a", "b"], &["b", "a"], &["b", "a"]),
+            (&[], &["a", "b"], &["a", "b"]),
+            (&["a", "b", "c"], &["x", "c"], &["a", "b", "x", "c"]),
+        ] {
+            assert_eq!(merge(Some(&list(under)), &list(over), place), list(expected), "{under:?} {over:?}");
         }
-        Value::Array(list) => {
-            let told = place.items(list);
-            for (index, item) in list.iter().enumerate() {
-                let step = told.as_ref().and_then(|items| items.get(index)).map(|(step, ..)| step.clone());
-                path.push(step.unwrap_or_else(|| format!("i:{index}")));
-                look(item, place.item(), path, found);
-                path.pop();
-            }
-        }
-        _ => {}
+    }
+
+    #[test]
+    fn what_is_taken_away_leaves_no_empty_structures() {
+        let maps = Registry::built_in().by_id("configmaps").unwrap();
+        let place = Place::root(&maps);
+        let object = json!({"data": {"x": "1", "y": "2"}, "metadata": {"name": "a"}});
+        let some = FieldSet::read(&json!({"f:data": {"f:x": {}}}));
+        assert_eq!(without(&object, &some, place), Some(json!({"data": {"y": "2"}, "metadata": {"name": "a"}})));
+        let all = FieldSet::read(&json!({"f:data": {"f:x": {}, "f:y": {}}}));
+        assert_eq!(without(&object, &all, place), Some(json!({"metadata": {"name": "a"}})));
     }
 }

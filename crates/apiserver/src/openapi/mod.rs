@@ -1,5 +1,6 @@
 //! OpenAPI: what kubectl asks before it applies, and what `kubectl explain` prints. One document per group and version, made
-//! when somebody asks; version 2 of the format is not there, and kubectl does without it.
+//! when somebody asks. Version 2 of the format is an empty document: kubectl reads it only for kinds that it does not find in
+//! version 3, and then wants to learn that they are not there.
 
 mod paths;
 mod schemas;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Method, Response};
+use http::{Method, Response, header, request::Parts};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{self, Body};
@@ -17,14 +18,17 @@ use crate::state::State;
 use crate::status::StatusError;
 
 /// The answer to a path below `/openapi`; none for others.
-pub(crate) fn answer(state: &State, method: &Method, segments: &[String]) -> Option<Response<Body>> {
+pub(crate) fn answer(state: &State, parts: &Parts, segments: &[String]) -> Option<Response<Body>> {
     let (first, rest) = segments.split_first()?;
     if first != "openapi" {
         return None;
     }
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    if method != Method::GET && method != Method::HEAD {
+    if parts.method != Method::GET && parts.method != Method::HEAD {
         return Some(answer::failure(&StatusError::method_not_allowed()));
+    }
+    if rest == ["v2"] {
+        return Some(version_2(parts));
     }
     let found = match rest.as_slice() {
         ["v3"] => Some(Bytes::from(index(state).to_string())),
@@ -36,6 +40,16 @@ pub(crate) fn answer(state: &State, method: &Method, segments: &[String]) -> Opt
         Some(document) => answer::whole(200, "application/json", document),
         None => answer::failure(&StatusError::page_not_found()),
     })
+}
+
+/// A document without anything in it, in the form that is asked for.
+fn version_2(parts: &Parts) -> Response<Body> {
+    let accept = parts.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    if accept.contains("proto-openapi.spec.v2") {
+        // Field 1, the version of the format, as text. Clients cannot read the name of the type that they ask for.
+        return answer::whole(200, "application/octet-stream", Bytes::from_static(b"\x0a\x032.0"));
+    }
+    answer::json(200, &json!({"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.36.3"}, "paths": {}}))
 }
 
 /// Where the documents are. Clients keep them by their address, so that names what is in them.

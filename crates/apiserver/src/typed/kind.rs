@@ -15,8 +15,8 @@ enum Inner {
     List(&'static Type),
     /// One of which the tables say nothing.
     Any,
-    /// One without anything in it.
-    Scalar,
+    /// One without anything in it: what it is in JSON, if that is one thing.
+    Scalar(Option<&'static str>),
 }
 
 impl Kind {
@@ -32,7 +32,10 @@ impl Kind {
             Type::Map(inner, _) => Inner::Map(inner),
             Type::List(inner, _) => Inner::List(inner),
             Type::Any => Inner::Any,
-            _ => Inner::Scalar,
+            Type::Text(_) | Type::Bytes | Type::Time | Type::MicroTime => Inner::Scalar(Some("string")),
+            Type::Bool(_) => Inner::Scalar(Some("boolean")),
+            Type::Int32(_) | Type::Int64(_) | Type::Float(_) => Inner::Scalar(Some("number")),
+            Type::Duration | Type::Quantity | Type::IntOrString => Inner::Scalar(None),
         })
     }
 
@@ -42,7 +45,17 @@ impl Kind {
             Inner::Structure(table) => table.find(name).map(|field| Self::of(&field.kind)),
             Inner::Map(inner) => Some(Self::of(inner)),
             Inner::Any => Some(self),
-            Inner::List(_) | Inner::Scalar => None,
+            Inner::List(_) | Inner::Scalar(_) => None,
+        }
+    }
+
+    /// What such a value is in JSON, if that is one thing.
+    pub(crate) fn json_type(self) -> Option<&'static str> {
+        match self.0 {
+            Inner::Structure(_) | Inner::Map(_) => Some("object"),
+            Inner::List(_) => Some("array"),
+            Inner::Scalar(name) => name,
+            Inner::Any => None,
         }
     }
 

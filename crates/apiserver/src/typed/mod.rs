@@ -3,6 +3,7 @@
 
 mod decode;
 mod kind;
+mod protobuf;
 mod quantity;
 mod schema;
 mod shape;
@@ -27,6 +28,11 @@ fn type_of(resource: &Resource) -> Option<&'static str> {
         _ => resource.kind.as_str(),
     };
     table::known(name)
+}
+
+/// Reads an object from protobuf, as the JSON that it would have been.
+pub(crate) fn read_protobuf(body: &[u8]) -> Result<Value, String> {
+    protobuf::read(body)
 }
 
 /// What the tables say of the kind of a resource.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::create::{Origin, create, place_in_namespace};
 use super::decode::decode;
 use super::patch::{Wish, as_asked_for};
-use super::update::{check_name, check_uid, replace};
+use super::update::{CREATED_BY_UPDATE, check_name, check_uid, replace};
 use super::{Caller, Outcome, not_found};
 use crate::json::Document;
 use crate::managed::{self, Applied, Config, Place};
@@ -40,16 +40,16 @@ pub(crate) fn apply(state: &mut State, target: &Target, body: &[u8], caller: &Ca
         return Err(StatusError::new(415, "UnsupportedMediaType", text));
     }
     let resource = Arc::clone(&target.resource);
-    let mut sent = read(body)?;
+    let sent = read(body)?;
     check_sent(&resource, &sent.value)?;
-    place_in_namespace(&resource, &target.namespace, &mut sent.value)?;
+    let mistakes = managed::mistakes(&sent.value, Place::root(&resource));
+    let typed = check_typed(&resource, &sent.value, &mistakes);
     let key = Key::new(&resource.id, &target.namespace, &target.name);
     let existing = state.store.get(&key).cloned();
-    if existing.is_none() && !target.subresource.is_empty() {
+    if existing.is_none() && !target.subresource.is_empty() && !CREATED_BY_UPDATE.contains(&resource.id.as_str()) {
         return Err(not_found(&resource, &target.name));
     }
-    let unknown = managed::undeclared(&sent.value, Place::root(&resource));
-    check_declared(&resource, &sent.value, &unknown)?;
+    typed?;
     caller.strictness.tell(&crate::body::duplicates(&sent), &mut state.warnings).map_err(StatusError::bad_request)?;
     let now = state.now();
     let live = existing.as_ref().map(|existing| in_version(&resource, existing));
@@ -69,6 +69,7 @@ pub(crate) fn apply(state: &mut State, target: &Target, body: &[u8], caller: &Ca
         return create(state, target, applied, &caller, Origin::Create);
     };
     check_name(&applied, &target.name)?;
+    place_in_namespace(&resource, &target.namespace, &mut applied)?;
     let stored = replace(state, &resource, &key, &existing, applied.into(), &target.subresource, &caller)?;
     Ok(Outcome::Object(200, stored))
 }
@@ -108,10 +109,8 @@ fn check_sent(resource: &Resource, sent: &Value) -> Result<(), StatusError> {
         return Err(StatusError::bad_request(format!("Object '{missing}' is missing in '{sent}'")));
     }
     if version != resource.api_version() || kind != resource.kind {
-        return Err(StatusError::bad_request(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
-            resource.api_version()
-        )));
+        let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+        return Err(StatusError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")));
     }
     if sent.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
         return Err(StatusError::bad_request("metadata.managedFields must be nil"));
@@ -119,20 +118,17 @@ fn check_sent(resource: &Resource, sent: &Value) -> Result<(), StatusError> {
     Ok(())
 }
 
-/// Fields that the kind does not have cannot be managed.
-fn check_declared(resource: &Resource, sent: &Value, unknown: &[String]) -> Result<(), StatusError> {
-    let told: Vec<String> = unknown.iter().map(|path| format!("{path}: field not declared in schema")).collect();
-    let told = match told.as_slice() {
+/// What the kind does not have, or has with another type, cannot be managed.
+fn check_typed(resource: &Resource, sent: &Value, mistakes: &[String]) -> Result<(), StatusError> {
+    let told = match mistakes {
         [] => return Ok(()),
         [one] => one.clone(),
         many => format!("errors:\n{}", many.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")),
     };
-    let name = match namespace(sent) {
-        "" => text(sent, &["metadata", "name"]).to_owned(),
-        namespace => format!("{namespace}/{}", text(sent, &["metadata", "name"])),
-    };
-    let (version, kind) = (resource.api_version(), &resource.kind);
-    let message = format!("failed to create typed patch object ({name}; {version}, Kind={kind}): {told}");
+    let (namespace, name) = (namespace(sent), text(sent, &["metadata", "name"]));
+    let (group, version, kind) = (&resource.group, &resource.version, &resource.kind);
+    let message =
+        format!("failed to create typed patch object ({namespace}/{name}; {group}/{version}, Kind={kind}): {told}");
     Err(StatusError::new(500, "", message))
 }
 

@@ -22,7 +22,7 @@ pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 /// Kinds whose objects a PUT creates when they are not there.
-const CREATED_BY_UPDATE: [&str; 6] = [
+pub(super) const CREATED_BY_UPDATE: [&str; 6] = [
     "services",
     "endpoints",
     "events",

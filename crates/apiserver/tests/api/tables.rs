@@ -57,7 +57,7 @@ async fn pods_have_the_columns_that_kubectl_shows() {
     crate::support::raw_typed(&server, "PATCH", &format!("{PODS}/a/status"), Some(status), merge).await;
     let one = table(&server, &format!("{PODS}/a?includeObject=None")).await;
     let cells = json!(["a", "1/2", "CrashLoopBackOff", "2 (60s ago)", "2m5s", "10.0.0.1", none, none, none]);
-    assert_eq!(one["rows"], json!([{"cells": cells}]));
+    assert_eq!(one["rows"], json!([{"cells": cells, "object": null}]));
 
     raw(&server, "DELETE", &format!("{PODS}/a"), None).await;
 }

@@ -4,13 +4,18 @@
 //! already, versions are stale, finalizers hold. A fifth of the sequences follow one of the [`scenarios`]; the rest
 //! is chance.
 
+mod applies;
 mod deletes;
 mod odd;
 mod patches;
 mod reads;
 mod scenarios;
 mod subresources;
+mod tables;
 mod writes;
+
+pub use applies::applies;
+pub use tables::tables;
 
 use std::collections::BTreeSet;
 
@@ -144,6 +149,16 @@ mod tests {
             let made = sequence(seed);
             assert_eq!(made, sequence(seed));
             assert!((5..=25).contains(&made.requests.len()), "seed {seed} has {}", made.requests.len());
+        }
+    }
+
+    #[test]
+    fn sequences_of_the_other_families_are_the_same_every_time_and_about_what_they_say() {
+        for (family, topic) in [(applies as fn(u64) -> Sequence, "apply"), (tables, "table")] {
+            let made: Vec<Sequence> = (0..50).map(family).collect();
+            assert_eq!(made, (0..50).map(family).collect::<Vec<_>>());
+            let about = made.iter().flat_map(|sequence| &sequence.requests).filter(|(_, r)| r.topic.starts_with(topic));
+            assert!(about.count() > 100, "{topic}");
         }
     }
 
