@@ -8,8 +8,8 @@ use crate::tree::{Tree, list, map};
 
 const NAME: &str = "argo-rollouts-dashboard";
 
-/// What the dashboard itself needs: to watch what it shows, and to act in the name of whoever has logged in. The rest of
-/// the rules of older dashboards stays, so that `--auth-mode=none` goes on working.
+/// What the dashboard itself needs: to watch what it shows. What changes something is only used with `--auth-mode=none`, as
+/// by dashboards before. The right to impersonate is not among them: it is that of an administrator, and only `oidc` needs it.
 pub(super) const RULES: &[Rule] = &[
     Rule(&["argoproj.io"], "rollouts rollouts/status rollouts/finalizers", "get list watch update patch"),
     Rule(
@@ -24,8 +24,6 @@ pub(super) const RULES: &[Rule] = &[
     Rule(&[""], "services", "get list watch"),
     Rule(&[""], "events", "list"),
     Rule(&["networking.istio.io"], "virtualservices destinationrules", "get list watch"),
-    // Only used with --auth-mode=oidc; take it away otherwise, or name users and groups with resourceNames.
-    Rule(&[""], "users groups", "impersonate"),
 ];
 
 /// All objects of the dashboard.

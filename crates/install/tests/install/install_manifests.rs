@@ -54,6 +54,9 @@ argoproj.io | analysistemplates, clusteranalysistemplates | get list watch
 apps | deployments | get update list watch patch
 apps | replicasets | get list watch
 "" | pods | list watch
+"" | services | get list watch
+"" | events | list
+networking.istio.io | virtualservices, destinationrules | get list watch
 "#;
 
 const VIEW_RIGHTS: &str = r#"
@@ -232,6 +235,9 @@ fn the_dashboard_has_its_own_account_and_rights() {
 
     assert_eq!(sorted_ids(&objects), wanted);
     assert_eq!(find(&objects, "ClusterRole/argo-rollouts-dashboard")["rules"], rules(DASHBOARD_RIGHTS));
+    let deployment = find(&objects, "Deployment/argo-rollouts-dashboard");
+    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert_eq!(*arguments, json!(["dashboard", "--auth-mode=token"]), "its own rights are lent to nobody");
 }
 
 #[test]

@@ -4,4 +4,5 @@ mod access;
 mod answers;
 mod limits;
 mod login;
+mod secured;
 mod streams;
