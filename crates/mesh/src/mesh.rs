@@ -1,13 +1,14 @@
 //! Everything together: proxies under load, their counters and the samples of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::config::Pod;
 use crate::load::Load;
 use crate::proxies::Proxies;
 use crate::routing::{Choice, Outcome, Plan, Protocol, Request, Routed, fraction};
 use crate::telemetry::{Count, Flow, Kind, Limits, Store, Telemetry};
-use crate::{Config, Millis};
+use crate::{Config, Millis, Request};
 
 /// How often samples are taken unless said otherwise.
 const SCRAPE_EVERY: Millis = 5000;
@@ -29,12 +30,32 @@ const FLOWS: usize = 800;
 pub struct Mesh {
     /// Requests that come by themselves; may be changed at any time.
     pub loads: Vec<Load>,
+    /// Whether flows are counted and sampled. Where nobody asks for metrics that is most of the work.
+    pub keeps_metrics: bool,
+    plans: BTreeMap<(usize, usize, usize), Known>,
     met: BTreeMap<(usize, String), Met>,
     proxies: Proxies,
     telemetry: Telemetry,
     store: Store,
     scrape_every: Millis,
     now: Millis,
+}
+
+/// The plan of a request as one proxy last saw the configuration.
+#[derive(Clone, Debug)]
+struct Known {
+    request: Request,
+    config: Config,
+    plan: Arc<Plan>,
+}
+
+impl Known {
+    /// Equal halves of configurations are shared, so that addresses say enough.
+    fn is_of(&self, request: &Request, config: &Config) -> bool {
+        Arc::ptr_eq(&self.config.routes, &config.routes)
+            && Arc::ptr_eq(&self.config.clusters, &config.clusters)
+            && self.request == *request
+    }
 }
 
 /// What the requests of a load met at the pods of one template.
@@ -59,6 +80,8 @@ impl Mesh {
         let (telemetry, store) = (Telemetry::new(FLOWS), Store::new(limits));
         Self {
             loads: Vec::new(),
+            keeps_metrics: true,
+            plans: BTreeMap::new(),
             met: BTreeMap::new(),
             proxies,
             telemetry,
@@ -108,7 +131,7 @@ impl Mesh {
             let until = to.min(scrape).min(steady);
             self.send_all(until, random);
             self.now = until;
-            if until == scrape {
+            if until == scrape && self.keeps_metrics {
                 self.telemetry.scrape(until, &mut self.store);
             }
         }
@@ -138,16 +161,25 @@ impl Mesh {
         let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
         for (place, load) in self.loads.iter_mut().enumerate() {
             let arrivals = load.arrivals(self.now, until);
-            let mut plans = BTreeMap::<(usize, usize), (Plan, Tally)>::new();
+            let mut plans = BTreeMap::<(usize, usize), (Arc<Plan>, Tally)>::new();
             for number in 0..arrivals.sent {
                 let Some(index) = load.pick(fraction(random())) else { break };
                 let Some((request, _)) = load.mixture.get(index) else { break };
                 let Some(proxy) = random().checked_rem(proxies).and_then(|proxy| usize::try_from(proxy).ok()) else {
                     break;
                 };
-                let (plan, tally) = plans
-                    .entry((index, proxy))
-                    .or_insert_with(|| (self.proxies.view(proxy, self.now).plan(request), Tally::default()));
+                let (plan, tally) = plans.entry((index, proxy)).or_insert_with(|| {
+                    let config = self.proxies.view(proxy, self.now);
+                    let known = self.plans.get(&(place, index, proxy)).filter(|known| known.is_of(request, &config));
+                    let plan = known.map(|known| Arc::clone(&known.plan));
+                    let plan = plan.unwrap_or_else(|| {
+                        let plan = Arc::new(config.plan(request));
+                        let known = Known { request: request.clone(), config, plan: Arc::clone(&plan) };
+                        self.plans.insert((place, index, proxy), known);
+                        plan
+                    });
+                    (plan, Tally::default())
+                });
                 let choice = plan.choose(random());
                 let (code, latency) = answer(plan.pod(choice), fraction(random()), fraction(random()));
                 tally.entry((choice, code)).or_default().add(arrivals.at(number), arrivals.times, latency);
@@ -162,7 +194,9 @@ impl Mesh {
                     met.latency += count.latency();
                     let is_failed = if pod.is_some() { code >= 500 && protocol == Protocol::Http } else { true };
                     met.failed = met.failed.saturating_add(if is_failed { count.total() } else { 0 });
-                    record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
+                    if self.keeps_metrics {
+                        record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
+                    }
                 }
             }
         }

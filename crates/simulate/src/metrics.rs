@@ -86,6 +86,14 @@ fn direct(template: &str, metric: &mut Value, setting: &Setting) -> Option<Strin
     Some(format!("metric {name}: {why}; assumed {how} (--assume-metrics, or metrics in a scenario file)"))
 }
 
+/// Whether any of these objects, or any that is applied later, asks the mesh.
+pub(crate) fn ask_the_mesh<'a>(objects: impl IntoIterator<Item = &'a Value>) -> bool {
+    objects.into_iter().any(|object| {
+        let metrics = object.pointer("/spec/metrics").and_then(Value::as_array);
+        metrics.into_iter().flatten().any(|metric| asks_the_mesh(&metric["provider"]["prometheus"]["query"]))
+    })
+}
+
 fn asks_the_mesh(query: &Value) -> bool {
     query.as_str().is_some_and(|query| OF_THE_MESH.iter().any(|name| query.contains(name)))
 }

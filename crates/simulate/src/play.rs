@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tidegate_sim::faults::{self, Menu, Schedule};
+use tidegate_sim::faults::{self, Fault, Menu, Schedule};
 use tidegate_sim::world::NODE_AGENT;
 use tokio::time::Instant;
 
 use crate::input::Input;
 use crate::loads;
-use crate::record::{Begun, Record, measurements};
+use crate::metrics::ask_the_mesh;
+use crate::record::{Begun, Record};
 use crate::report::{Ending, FaultRate, Happening, LineKind, Report, RolloutReport, SCHEMA, seconds};
 use crate::seen::Watched;
-use crate::setting::{Act, Expect, Setting};
+use crate::setting::{Act, Deed, Expect, Setting};
 use crate::stage::{CONTROLLER, Stage};
 use crate::state::state;
 use crate::users::{User, named};
@@ -43,14 +44,17 @@ const RECOVERY: Duration = Duration::from_secs(300);
 /// So many lines are told of faults; there may be thousands.
 const MOST_HAPPENINGS: usize = 2_000;
 
-/// Resources that others may edit and delete.
+/// Resources that others may edit and delete; routes come last, for nobody would make them again.
 const PREY: [&str; 5] = [
     "pods",
     "replicasets.apps",
+    "endpointslices.discovery.k8s.io",
     "virtualservices.networking.istio.io",
     "destinationrules.networking.istio.io",
-    "endpointslices.discovery.k8s.io",
 ];
+
+/// Those that may be both.
+const DELETABLE: usize = 3;
 
 /// Why a run did not come to an end.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +115,15 @@ impl Run<'_> {
         User { client, clock: *clock, input: self.input, setting: self.setting, seen, weather }
     }
 
+    /// Whether anybody asks for metrics of the mesh, now or later.
+    fn asks_the_mesh(&self) -> bool {
+        let later = self.setting.acts.iter().filter_map(|act| match &act.deed {
+            Deed::Apply { objects, .. } => Some(objects),
+            _ => None,
+        });
+        ask_the_mesh(self.stage.objects.iter().chain(later.flatten()))
+    }
+
     fn check_stop(&self) -> Result<(), Interrupted> {
         if self.stop.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
     }
@@ -126,7 +139,7 @@ impl Run<'_> {
         let loads = self.input.rollouts.iter();
         let loads = loads.map(|rollout| loads::load(self.input, rollout, self.setting.requests_per_second)).collect();
         self.stage.traffic.publish();
-        self.stage.traffic.load(loads);
+        self.stage.traffic.load(loads, self.asks_the_mesh());
         self.stage.world.pass(WARM_UP).await;
         let begun = Begun { at: self.stage.world.journal().elapsed(), time: self.stage.clock.now() };
         let updates = self.begin().await?;
@@ -187,13 +200,14 @@ impl Run<'_> {
 
     fn let_go_wrong(&mut self, menu: Menu) {
         let (seed, lasting) = (self.setting.seed, self.setting.faults_for);
+        let prey = if menu.rate(Fault::Deletions) > 0 { &PREY[..DELETABLE] } else { &PREY[..] };
         let schedule = Arc::new(Schedule::new(seed, menu, &[CONTROLLER, NODE_AGENT], lasting));
         let journal = Arc::clone(self.stage.world.journal());
         schedule.report_to(&journal);
         self.stage.weather.begin(Arc::clone(&schedule));
         let client = self.stage.world.client(faults::MEDDLER);
         self.stage.world.add(async move {
-            faults::meddle(client.clone(), &journal, &schedule, seed, &PREY).await;
+            faults::meddle(client.clone(), &journal, &schedule, seed, prey).await;
             faults::heal(&client, &journal).await;
             journal.tell("fault: the faults stop");
         });
@@ -265,10 +279,9 @@ impl Run<'_> {
                 has_moved = true;
             }
             record.sample(now);
-            record.ended = match (ending(record), record.ended) {
-                (None, _) => None,
-                (Some(_), since) => since.or(Some(now)),
-            };
+            let end = ending(record);
+            let since = record.ended.filter(|(known, _)| Some(*known) == end).map(|(_, since)| since);
+            record.ended = end.map(|end| (end, since.unwrap_or(now)));
         }
         has_moved
     }
@@ -288,7 +301,7 @@ impl Run<'_> {
             // Asked again should the promotion be lost.
             record.waits_for_person_since = Some(now);
             let name = record.name.1.clone();
-            let deed = crate::setting::Deed::Promote(Some(format!("{}/{name}", record.name.0)));
+            let deed = Deed::Promote(Some(format!("{}/{name}", record.name.0)));
             let told = match self.user().perform(&deed).await {
                 Ok(_) => format!("user promotes after {}", crate::quantities::shown(after)),
                 Err(error) => format!("the promotion could not be done: {error}"),
@@ -302,7 +315,7 @@ impl Run<'_> {
     /// Whether every Rollout is at an end that lasts.
     fn is_settled(&self, now: Duration) -> bool {
         self.records.iter().all(|record| {
-            let Some((since, ending)) = record.ended.zip(ending(record)) else { return false };
+            let Some((ending, since)) = record.ended else { return false };
             let lasted = now.saturating_sub(since);
             let others = match ending {
                 Ending::Healthy => record.state.old.total,
@@ -330,6 +343,11 @@ impl Run<'_> {
         let faults = faults.map(|fault| FaultRate { name: fault_name(fault), per_mille: menu.rate(fault) }).collect();
         let seen = stage.seen.lock();
         let unseen = Watched::default();
+        let mut warnings = input.warnings.clone();
+        let untold = records.iter().filter(|record| record.untold > 0);
+        warnings.extend(
+            untold.map(|record| format!("Rollout {}: {} more lines are not told", record.name.1, record.untold)),
+        );
         let mut rollouts = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
             let watched = seen.rollouts.get(&record.name).unwrap_or(&unseen);
@@ -338,7 +356,7 @@ impl Run<'_> {
                 Some(_) => "BlueGreen",
                 None => "Canary",
             });
-            rollouts.push(of_rollout(record, watched, update, strategy, setting.expect, begun, has_begun));
+            rollouts.push(of_rollout(record, watched, update, strategy, setting.expect, has_begun));
         }
         Report {
             schema: SCHEMA,
@@ -350,7 +368,7 @@ impl Run<'_> {
             faults,
             assumptions: input.assumptions.iter().chain(&stage.told).cloned().collect(),
             left_out: input.left_out.clone(),
-            warnings: input.warnings.clone(),
+            warnings,
             happenings,
             rollouts,
         }
@@ -387,7 +405,6 @@ fn of_rollout(
     update: Option<String>,
     strategy: &'static str,
     expect: Expect,
-    begun: Begun,
     has_begun: bool,
 ) -> RolloutReport {
     let ending = match (has_begun, ending(&record)) {
@@ -412,12 +429,12 @@ fn of_rollout(
         phase: record.state.phase,
         message: record.state.message,
         waiting_for: record.state.waiting,
-        finished_at: record.ended.map(seconds),
+        finished_at: record.ended.map(|(_, since)| seconds(since)),
         promotions: record.promotions,
         peak_pods: watched.peak,
         requests,
         timeline: record.lines,
         samples: record.samples,
-        measurements: measurements(watched, begun),
+        measurements: record.measurements,
     }
 }

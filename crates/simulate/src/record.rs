@@ -8,12 +8,14 @@ use serde_json::Value;
 use tidegate_mesh::Met;
 
 use crate::quantities::shown;
-use crate::report::{Count, Line, LineKind, Measurement, Sample, Traffic, seconds};
+use crate::report::{Count, Ending, Line, LineKind, Measurement, Sample, Traffic, seconds};
 use crate::seen::{Name, SeenEvent, Watched};
 use crate::state::{State, state};
 
 /// Samples of one Rollout at most; then every other one is left out.
 const MOST_SAMPLES: usize = 720;
+/// Measurements of one Rollout at most.
+const MOST_MEASUREMENTS: usize = 5_000;
 /// Lines of one Rollout at most: what comes later is counted, not told.
 const MOST_LINES: usize = 5_000;
 
@@ -28,6 +30,9 @@ pub(crate) struct Record {
     pub lines: Vec<Line>,
     pub samples: Vec<Sample>,
     pub untold: u64,
+    pub measurements: Vec<Measurement>,
+    /// When each metric of each run was last told of.
+    measured: BTreeMap<(String, String), f64>,
     /// How often the simulated user went on.
     pub promotions: u32,
     /// What it was last said to wait for, without numbers.
@@ -38,8 +43,8 @@ pub(crate) struct Record {
     at_sample: Traffic,
     pub traffic: Traffic,
     before: Traffic,
-    /// Since when it is at an end, if it is.
-    pub ended: Option<Duration>,
+    /// The end it is at, and since when.
+    pub ended: Option<(Ending, Duration)>,
     pub waits_for_person_since: Option<Duration>,
 }
 
@@ -53,6 +58,8 @@ impl Record {
             lines: Vec::new(),
             samples: Vec::new(),
             untold: 0,
+            measurements: Vec::new(),
+            measured: BTreeMap::new(),
             promotions: 0,
             waits: String::new(),
             sample_every: Duration::from_secs(1),
@@ -101,12 +108,15 @@ impl Record {
     /// Takes in where the Rollout stands now, and tells what is worth a line.
     pub(crate) fn look(&mut self, watched: &Watched, events: &[SeenEvent], begun: Begun, now: Duration) {
         let known = std::mem::replace(&mut self.state, state(watched, &self.old));
+        self.tell_measurements(watched, begun, now);
         for event in events {
             if event.rollout != self.name {
                 continue;
             }
             let kind = if event.warning { LineKind::Warning } else { LineKind::Event };
-            let text = begun.relative(format!("{}: {}", event.reason, event.message).trim_end());
+            // What the recorder of events adds says nothing here.
+            let message = event.message.trim_start_matches("(combined from similar events): ");
+            let text = begun.relative(format!("{}: {message}", event.reason).trim_end());
             self.tell(event.at.saturating_sub(begun.at), kind, text);
         }
         if known.phase != self.state.phase {
@@ -127,6 +137,26 @@ impl Record {
             (false, _) => None,
             (true, since) => since.or(Some(now)),
         };
+    }
+
+    /// Tells what was measured since the last look.
+    fn tell_measurements(&mut self, watched: &Watched, begun: Begun, now: Duration) {
+        let mut new = Vec::new();
+        for (run, object) in &watched.runs {
+            for one in measured(run, object, begun) {
+                let last = self.measured.entry((one.run.clone(), one.metric.clone())).or_insert(-1.0);
+                if one.at > *last && self.measurements.len() + new.len() < MOST_MEASUREMENTS {
+                    *last = one.at;
+                    new.push(one);
+                }
+            }
+        }
+        new.sort_by(|one, other| one.at.total_cmp(&other.at));
+        for one in new {
+            let said = if one.value.is_empty() { &one.message } else { &one.value };
+            self.tell(now, LineKind::Measurement, format!("measured {}: {said}: {}", one.metric, one.phase));
+            self.measurements.push(one);
+        }
     }
 
     /// Adds a line with the figures of this moment.
@@ -240,30 +270,23 @@ impl Begun {
     }
 }
 
-/// What the analyses of a Rollout measured, in order.
-pub(crate) fn measurements(watched: &Watched, begun: Begun) -> Vec<Measurement> {
+/// What an AnalysisRun has measured, as far as it still says so.
+fn measured(run: &str, object: &Value, begun: Begun) -> Vec<Measurement> {
     let mut all = Vec::new();
-    for (run, object) in &watched.runs {
-        for result in object.pointer("/status/metricResults").and_then(Value::as_array).into_iter().flatten() {
-            for one in result["measurements"].as_array().into_iter().flatten() {
-                let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
-                let moment =
-                    text("finishedAt").parse::<Timestamp>().or_else(|_| text("startedAt").parse::<Timestamp>());
-                let since =
-                    moment.map(|moment| Duration::try_from(moment.duration_since(begun.time)).unwrap_or_default());
-                all.push(Measurement {
-                    at: seconds(since.unwrap_or_default()),
-                    run: run.clone(),
-                    metric: result["name"].as_str().unwrap_or_default().to_owned(),
-                    phase: text("phase"),
-                    value: text("value"),
-                    message: text("message"),
-                });
-            }
+    for result in object.pointer("/status/metricResults").and_then(Value::as_array).into_iter().flatten() {
+        for one in result["measurements"].as_array().into_iter().flatten() {
+            let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
+            // Those that are not over yet are told when they are.
+            let Ok(moment) = text("finishedAt").parse::<Timestamp>() else { continue };
+            all.push(Measurement {
+                at: seconds(Duration::try_from(moment.duration_since(begun.time)).unwrap_or_default()),
+                run: run.to_owned(),
+                metric: result["name"].as_str().unwrap_or_default().to_owned(),
+                phase: text("phase"),
+                value: text("value"),
+                message: text("message"),
+            });
         }
     }
-    all.sort_by(|one, other| {
-        one.at.total_cmp(&other.at).then_with(|| (&one.run, &one.metric).cmp(&(&other.run, &other.metric)))
-    });
     all
 }

@@ -41,7 +41,7 @@ impl Input {
             let found = self.found(rollout);
             let lacking = missing(rollout, &found);
             let wrong = if lacking.is_empty() { unfitting(rollout, template.as_ref(), &found) } else { lacking };
-            problems.extend(wrong.iter().map(ToString::to_string));
+            problems.extend(wrong.iter().map(|problem| with_fix(problem.to_string())));
         }
         problems.extend(self.rule_problem(rollout));
         problems.extend(plugin_problems(rollout));
@@ -136,6 +136,11 @@ impl Input {
             format!("{ROUTING}.istio.destinationRule.name: {}", self.absent("DestinationRule", namespace, name))
         })
     }
+}
+
+/// Templates are not found in the words of the controller, which knows no files.
+fn with_fix(problem: String) -> String {
+    if problem.ends_with("not found") { format!("{problem}; add the file that holds it with -f") } else { problem }
 }
 
 /// Ingresses a Rollout names.

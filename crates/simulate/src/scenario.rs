@@ -141,7 +141,11 @@ pub fn read(path: &Path, namespace: &str, setting: &mut Setting) -> Result<(), S
 /// # Errors
 /// The field and what it must be.
 pub fn read_text(text: &str, folder: &Path, namespace: &str, setting: &mut Setting) -> Result<(), String> {
-    let value = read_value(text)?;
+    let value = match read_value(text)? {
+        // A file that says nothing changes nothing.
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value,
+    };
     let file: File =
         serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
             "." => error.inner().to_string(),

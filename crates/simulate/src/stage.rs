@@ -39,7 +39,7 @@ pub(crate) struct Stage {
     pub begun: Arc<OnceLock<Instant>>,
     /// What was assumed about metrics.
     pub told: Vec<String>,
-    objects: Vec<Value>,
+    pub objects: Vec<Value>,
 }
 
 impl Stage {

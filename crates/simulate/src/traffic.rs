@@ -67,9 +67,11 @@ impl Traffic {
         inner
     }
 
-    /// Requests come from now on.
-    pub(crate) fn load(&self, loads: Vec<Load>) {
-        self.now().mesh.loads = loads;
+    /// Requests come from now on; metrics are kept of them if somebody may ask.
+    pub(crate) fn load(&self, loads: Vec<Load>, keeps_metrics: bool) {
+        let mut inner = self.now();
+        inner.mesh.loads = loads;
+        inner.mesh.keeps_metrics = keeps_metrics;
     }
 
     /// Answers as the HTTP API of a Prometheus that scrapes the mesh.

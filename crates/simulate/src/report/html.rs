@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::charts::{Chart, Series, Shape, nice};
 use super::page::{card, escaped, list, page};
-use super::text::sentence;
+use super::text::{headline, reason, row};
 use super::{Ending, LineKind, Measurement, Report, RolloutReport, Sample, shown_at};
 use crate::quantities::{counted, percent};
 
@@ -58,7 +58,7 @@ fn overview(report: &Report) -> String {
             counted(rollout.requests.all.requests),
             counted(rollout.requests.all.failed),
             rollout.peak_pods,
-            escaped(&sentence(rollout)),
+            escaped(&headline(rollout)),
             id = escaped(&format!("{}/{}", rollout.namespace, rollout.name)),
         );
     }
@@ -72,7 +72,11 @@ fn section(rollout: &RolloutReport, report: &Report) -> String {
     let id = escaped(&format!("{}/{}", rollout.namespace, rollout.name));
     let mut text = format!("<h2 id=\"{id}\">{id} <span class=\"soft\">{}</span></h2>\n", escaped(rollout.strategy));
     let class = if rollout.as_expected { "good" } else { "bad" };
-    let _ = writeln!(text, "<p><span class=\"badge {class}\">{}</span></p>", escaped(&sentence(rollout)));
+    let _ = writeln!(text, "<p><span class=\"badge {class}\">{}</span></p>", escaped(&headline(rollout)));
+    let reason = reason(rollout);
+    if !reason.is_empty() {
+        let _ = writeln!(text, "<p>{}</p>", escaped(&reason));
+    }
     if !rollout.update.is_empty() {
         let _ = writeln!(text, "<p class=\"soft\">{}</p>", escaped(&rollout.update));
     }
@@ -98,10 +102,10 @@ fn cards(rollout: &RolloutReport) -> String {
     let requests = &rollout.requests;
     let mut text = String::from("<div class=\"cards\">\n");
     let after = rollout.finished_at.map_or_else(|| "-".to_owned(), shown_at);
-    let promoted = if rollout.promotions > 0 {
-        format!("{} promotions by the simulated user", rollout.promotions)
-    } else {
-        String::new()
+    let promoted = match rollout.promotions {
+        0 => String::new(),
+        1 => "one pause ended by the simulated user".to_owned(),
+        many => format!("{many} pauses ended by the simulated user"),
     };
     text.push_str(&card("Time to the end", &after, &promoted));
     let share = percent(requests.new.requests, requests.all.requests);
@@ -109,8 +113,8 @@ fn cards(rollout: &RolloutReport) -> String {
     let failed = percent(requests.all.failed, requests.all.requests);
     let lost = format!("{failed} of all, {} reached no pod", counted(requests.nowhere.requests));
     text.push_str(&card("Failed requests", &counted(requests.all.failed), &lost));
-    let latency = format!("{:.1} / {:.1} ms", requests.old.mean_latency, requests.new.mean_latency);
-    text.push_str(&card("Latency, old / new", &latency, "mean"));
+    let latency = format!("{:.1} / {:.1}", requests.old.mean_latency, requests.new.mean_latency);
+    text.push_str(&card("Latency, old / new", &latency, "ms, mean"));
     text.push_str(&card("Most pods", &rollout.peak_pods.to_string(), "at once"));
     if !rollout.measurements.is_empty() {
         let bad = rollout.measurements.iter().filter(|one| one.phase != "Successful").count();
@@ -235,32 +239,28 @@ fn number(value: &str) -> Option<f64> {
 
 fn timeline(rollout: &RolloutReport) -> String {
     let mut rows = String::new();
+    let mut above = None;
     for line in &rollout.timeline {
         let (kind, class) = match line.kind {
             LineKind::Act => ("act", "act"),
             LineKind::Event => ("event", "event"),
             LineKind::Warning => ("warning", "warning"),
+            LineKind::Measurement => ("measured", "measured"),
             LineKind::Wait => ("waits", "wait"),
             LineKind::Phase => ("phase", "phase"),
         };
         let failing = if line.failed > 0 { " class=\"failing\"" } else { "" };
-        let step = if line.step.is_empty() { "-" } else { &line.step };
+        let [time, step, weight, share, old, new, requests, failed, what] = row(line, above);
+        above = Some(line);
+        let cells: String = [time, step, weight, share, old, new, requests]
+            .iter()
+            .map(|cell| format!("<td class=\"n\">{}</td>", escaped(cell)))
+            .collect();
         let _ = writeln!(
             rows,
-            "<tr{failing}><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}/{}</td><td class=\"n\">{}/{}</td><td class=\"n\">{}</td><td class=\"n failed\">{}</td>\
-             <td><span class=\"kind {class}\">{kind}</span></td><td class=\"what\">{}</td></tr>",
-            shown_at(line.at),
-            escaped(step),
-            line.weight,
-            percent(line.requests_new, line.requests),
-            line.old.ready,
-            line.old.total,
-            line.new.ready,
-            line.new.total,
-            counted(line.requests),
-            counted(line.failed),
-            escaped(&line.what),
+            "<tr{failing}>{cells}<td class=\"n failed\">{failed}</td><td><span class=\"kind {class}\">{kind}</span></td>\
+             <td class=\"what\">{}</td></tr>",
+            escaped(&what),
         );
     }
     format!(

@@ -168,6 +168,8 @@ pub enum LineKind {
     Event,
     /// An event of the controller about something wrong.
     Warning,
+    /// What an analysis measured.
+    Measurement,
     /// What it waits for now.
     Wait,
     /// Another phase.

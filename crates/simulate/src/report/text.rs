@@ -70,7 +70,7 @@ fn timeline(rollout: &RolloutReport, text: &mut String) {
 }
 
 /// A line; figures that the line above has already are left out.
-fn row(line: &Line, above: Option<&Line>) -> [String; 9] {
+pub(super) fn row(line: &Line, above: Option<&Line>) -> [String; 9] {
     let figures = |line: &Line| (line.step.clone(), line.weight, line.old, line.new);
     let is_same = above.is_some_and(|above| figures(above) == figures(line) && line.requests == 0);
     let time = Some(shown_at(line.at)).filter(|time| above.is_none_or(|above| shown_at(above.at) != *time));
@@ -107,23 +107,39 @@ fn happenings(report: &Report, text: &mut String) {
     text.push('\n');
 }
 
-/// How an update ended, in a sentence.
-pub(crate) fn sentence(rollout: &RolloutReport) -> String {
+/// How an update ended, in a few words.
+pub(super) fn headline(rollout: &RolloutReport) -> String {
     let at = rollout.finished_at.map(|at| format!(" after {}", shown_at(at))).unwrap_or_default();
-    let message = if rollout.message.is_empty() { String::new() } else { format!(": {}", rollout.message) };
     match rollout.ending {
         Ending::Healthy => format!("Healthy on the new version{at}"),
         Ending::Aborted if rollout.phase == "Healthy" => format!("Healthy on the old version{at}"),
-        Ending::Aborted => format!("Aborted and back on the old version{at}{message}"),
-        Ending::Paused => format!("Paused until a person acts{at}{message}"),
-        Ending::Degraded => format!("Degraded{at}{message}"),
-        Ending::Progressing => format!("Not at an end: {}{message}", rollout.phase),
+        Ending::Aborted => format!("Aborted and back on the old version{at}"),
+        Ending::Paused => format!("Paused until a person acts{at}"),
+        Ending::Degraded => format!("Degraded{at}"),
+        Ending::Progressing => format!("Not at an end: {}", rollout.phase),
         Ending::Untouched => "Healthy, and not updated".to_owned(),
-        Ending::NotStarted => {
-            let waits = rollout.waiting_for.join("; and ");
-            let waits = if waits.is_empty() { String::new() } else { format!("; waits for {waits}") };
-            format!("Never healthy before the update: {}{message}{waits}", rollout.phase)
+        Ending::NotStarted => format!("Never healthy before the update: {}", rollout.phase),
+    }
+}
+
+/// Why it ended so, as far as anything is said about it.
+pub(super) fn reason(rollout: &RolloutReport) -> String {
+    let waits = rollout.waiting_for.join("; and ");
+    match rollout.ending {
+        Ending::Healthy | Ending::Untouched => String::new(),
+        Ending::NotStarted | Ending::Progressing if !waits.is_empty() => {
+            let message = if rollout.message.is_empty() { String::new() } else { format!("{}; ", rollout.message) };
+            format!("{message}waits for {waits}")
         }
+        _ => rollout.message.clone(),
+    }
+}
+
+/// Both in a sentence.
+fn sentence(rollout: &RolloutReport) -> String {
+    match reason(rollout).as_str() {
+        "" => headline(rollout),
+        reason => format!("{}: {reason}", headline(rollout)),
     }
 }
 
