@@ -1,7 +1,7 @@
 // One rollout in the list: as a card or as a row of a table. Made once, then only changed where it differs.
 
 import { act } from "./actions.js";
-import { h, keepFocus, mark, put, say } from "./dom.js";
+import { h, mark, put, say } from "./dom.js";
 import { isFavourite, toggleFavourite } from "./favourites.js";
 import { badge } from "./phases.js";
 import { address } from "./router.js";
@@ -57,43 +57,52 @@ function line(rollout) {
 }
 
 function buttons(rollout, session, words) {
-  if (session.isReadOnly) return [];
   const open = { promote: ["Progressing", "Paused"], abort: ["Progressing", "Paused"], retry: ["Degraded"] };
-  return words.map((word) => h("button", {
-    class: "button small", "data-action": word, disabled: open[word] && !open[word].includes(rollout.status),
-    onclick: () => act(word, rollout.namespace, rollout.name),
-  }, word[0].toUpperCase() + word.slice(1)));
+  const made = session.isReadOnly ? [] : words.map((word) => ({
+    word,
+    button: h("button", { class: "button small", "data-action": word, onclick: () => act(word, rollout.namespace, rollout.name) }, word[0].toUpperCase() + word.slice(1)),
+  }));
+  return {
+    nodes: made.map((one) => one.button),
+    update(now) {
+      for (const { word, button } of made) mark(button, "disabled", open[word] && !open[word].includes(now.status));
+    },
+  };
 }
 
+/** What can be clicked stays in its place; only what is shown around it changes. */
 export function card(rollout, session, changed) {
-  const node = h("article", { class: "card", "data-key": `${rollout.namespace}/${rollout.name}`, "aria-label": rollout.name });
+  const bar = buttons(rollout, session, ["restart", "promote"]);
+  const [state, facts, meter, roles, text] = [h("span", {}), h("div", { class: "facts" }), h("div", {}), h("div", { class: "sets" }), h("p", { class: "line" })];
+  const node = h("article", { class: "card", "data-key": `${rollout.namespace}/${rollout.name}`, "aria-label": rollout.name },
+    h("div", { class: "card-head" }, star(rollout, changed), link(rollout), state), facts, meter, roles, text, h("div", { class: "row end" }, bar.nodes));
   node.update = (now) => {
     node.dataset.phase = now.status;
-    const steps = now.step ? h("span", { class: "fact" }, `Step ${now.step}`) : undefined;
-    keepFocus(node, () => put(node,
-      h("div", { class: "card-head" }, star(now, changed), link(now), badge(now.status)),
-      h("div", { class: "facts" }, h("span", { class: "fact" }, now.namespace), h("span", { class: "fact" }, now.strategy ?? ""), steps),
-      progress(now),
-      h("div", { class: "sets" }, sets(now)),
-      h("p", { class: "line" }, line(now)),
-      h("div", { class: "row end" }, buttons(now, session, ["restart", "promote"]))));
+    put(state, badge(now.status));
+    put(facts, [now.namespace, now.strategy, now.step && `Step ${now.step}`].filter(Boolean).map((fact) => h("span", { class: "fact" }, fact)));
+    put(meter, progress(now));
+    put(roles, sets(now));
+    say(text, line(now));
+    bar.update(now);
   };
   node.update(rollout);
   return node;
 }
 
 export function row(rollout, session, changed) {
-  const node = h("tr", { "data-key": `${rollout.namespace}/${rollout.name}` });
+  const bar = buttons(rollout, session, ["restart", "promote", "abort", "retry"]);
+  const [strategy, step, weight, roles, state] = [h("td", {}), h("td", {}), h("td", {}), h("td", { class: "sets" }), h("td", {})];
+  const node = h("tr", { "data-key": `${rollout.namespace}/${rollout.name}` },
+    h("td", {}, star(rollout, changed)), h("td", {}, link(rollout), h("span", { class: "quiet small" }, ` ${rollout.namespace}`)),
+    strategy, step, weight, roles, state, h("td", { class: "row" }, bar.nodes));
   node.update = (now) => {
-    keepFocus(node, () => put(node,
-      h("td", {}, star(now, changed)),
-      h("td", {}, link(now), h("span", { class: "quiet small" }, ` ${now.namespace}`)),
-      h("td", {}, now.strategy ?? ""),
-      h("td", {}, now.step ?? ""),
-      h("td", {}, now.strategy === "Canary" ? `${now.actualWeight}%` : ""),
-      h("td", { class: "sets" }, sets(now)),
-      h("td", { title: line(now) }, badge(now.status)),
-      h("td", { class: "row" }, buttons(now, session, ["restart", "promote", "abort", "retry"]))));
+    say(strategy, now.strategy ?? "");
+    say(step, now.step ?? "");
+    say(weight, now.strategy === "Canary" ? `${now.actualWeight}%` : "");
+    put(roles, sets(now));
+    put(state, badge(now.status));
+    mark(state, "title", line(now) || undefined);
+    bar.update(now);
   };
   node.update(rollout);
   return node;

@@ -41,16 +41,6 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Makes a change inside a node and gives the focus back to what stands in the place of what had it. */
-export function keepFocus(node, change) {
-  const focused = node.contains(document.activeElement) ? document.activeElement : undefined;
-  change();
-  if (!focused || node.contains(focused)) return;
-  const action = focused.dataset.action;
-  const twin = action ? node.querySelector(`[data-action="${action}"]`) : node.querySelector(`.${focused.classList[0]}`);
-  twin?.focus({ preventScroll: true });
-}
-
 /** A moment as an age: 3m, 2h, 5d. */
 export function age(moment, now = Date.now()) {
   const seconds = Math.max(0, Math.round((now - Date.parse(moment)) / 1000));

@@ -46,36 +46,60 @@ function experiment(one, info) {
 export function revisionsSection(route, session) {
   const place = h("div", {});
   const node = h("section", { class: "panel", id: "revisions", "aria-labelledby": "revisions-title" }, h("h2", { id: "revisions-title" }, "Revisions"), place);
-  const open = new Map();
-  let before = "";
+  const shown = new Map();
   let latest = {};
   const info = () => latest;
 
-  function revision(number, group, isNewest) {
-    const isOpen = open.get(number) ?? (isNewest || group.sets.some((set) => set.replicas > 0));
-    const back = isNewest || session.isReadOnly ? undefined
-      : h("button", { class: "button small", "data-rollback": number, onclick: (event) => { event.preventDefault(); undo(route.namespace, route.name, number); } }, "Rollback");
-    return h("details", { class: "revision", open: isOpen, "data-revision": number, ontoggle: (event) => open.set(number, event.target.open) },
-      h("summary", {}, h("h3", {}, `Revision ${number}`), back),
-      group.sets.map(replicaSet), runs(group.runs, info), group.experiments.map((one) => experiment(one, info)));
+  /** A revision is made once, so that its button is not swept away under somebody's finger. */
+  function revision(number, isOpen) {
+    const back = h("button", {
+      class: "button small", "data-rollback": number,
+      onclick: (event) => {
+        event.preventDefault();
+        undo(route.namespace, route.name, number);
+      },
+    }, "Rollback");
+    const body = h("div", {});
+    const details = h("details", { class: "revision", open: isOpen, "data-revision": number },
+      h("summary", {}, h("h3", {}, `Revision ${number}`), session.isReadOnly ? undefined : back), body);
+    return { node: details, back, body, before: "" };
+  }
+
+  function group(now) {
+    const groups = new Map();
+    const of = (number) => groups.get(number) ?? groups.set(number, { sets: [], runs: [], experiments: [] }).get(number);
+    (now.replicaSets ?? []).forEach((set) => of(set.revision ?? 0).sets.push(set));
+    (now.analysisRuns ?? []).forEach((run) => of(run.revision ?? 0).runs.push(run));
+    (now.experiments ?? []).forEach((one) => of(one.revision ?? 0).experiments.push(one));
+    return groups;
   }
 
   return {
     node,
     update(now) {
       latest = now;
-      const text = JSON.stringify([now.replicaSets, now.experiments, now.analysisRuns]);
-      if (text === before) return;
-      before = text;
-      const groups = new Map();
-      const group = (number) => groups.get(number) ?? groups.set(number, { sets: [], runs: [], experiments: [] }).get(number);
-      (now.replicaSets ?? []).forEach((set) => group(set.revision ?? 0).sets.push(set));
-      (now.analysisRuns ?? []).forEach((run) => group(run.revision ?? 0).runs.push(run));
-      (now.experiments ?? []).forEach((one) => group(one.revision ?? 0).experiments.push(one));
+      const groups = group(now);
       const numbers = [...groups.keys()].sort((a, b) => b - a);
-      const focused = document.activeElement?.closest?.("[data-revision]")?.dataset.revision;
-      put(place, numbers.map((number, index) => revision(number, groups.get(number), index === 0)));
-      if (focused) place.querySelector(`[data-revision="${focused}"] summary`)?.focus({ preventScroll: true });
+      for (const number of shown.keys()) {
+        if (groups.has(number)) continue;
+        shown.get(number).node.remove();
+        shown.delete(number);
+      }
+      numbers.forEach((number, index) => {
+        const content = groups.get(number);
+        let entry = shown.get(number);
+        if (!entry) {
+          entry = revision(number, index === 0 || content.sets.some((set) => set.replicas > 0));
+          shown.set(number, entry);
+        }
+        entry.back.hidden = index === 0;
+        const text = JSON.stringify(content);
+        if (text !== entry.before) {
+          entry.before = text;
+          put(entry.body, content.sets.map(replicaSet), runs(content.runs, info), content.experiments.map((one) => experiment(one, info)));
+        }
+        if (place.children[index] !== entry.node) place.insertBefore(entry.node, place.children[index] ?? null);
+      });
       document.dispatchEvent(new CustomEvent("analysis-news"));
     },
   };

@@ -65,12 +65,17 @@ impl Browser {
     }
 
     async fn command(&self, method: &str, path: &str, body: Value) -> Value {
+        let value = self.tried(method, path, body).await;
+        assert!(value.get("error").is_none(), "{method} {path}: {value:#}");
+        value
+    }
+
+    /// The answer to a command, which may be an error.
+    async fn tried(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/session/{}/{path}", self.session);
         let text = if method == "GET" { String::new() } else { body.to_string() };
         let reply = ask(self.address, method, &path, &[("content-type", "application/json")], text).await;
-        let value = reply.json()["value"].clone();
-        assert!(value.get("error").is_none(), "{method} {path}: {value:#}");
-        value
+        reply.json()["value"].clone()
     }
 
     /// A command of Chromium's own protocol.
@@ -110,9 +115,19 @@ impl Browser {
     /// Waits for an element, and clicks it as a person does.
     pub(crate) async fn click(&self, selector: &str) {
         self.until(&format!("document.querySelector({})?.checkVisibility()", json!(selector))).await;
-        let found = self.command("POST", "element", json!({"using": "css selector", "value": selector})).await;
-        let id = found[ELEMENT].as_str().unwrap().to_owned();
-        self.command("POST", &format!("element/{id}/click"), json!({})).await;
+        let mut answer = Value::Null;
+        // A page that lives may put another element in its place meanwhile; a person would click again.
+        for _ in 0..10 {
+            let found = self.tried("POST", "element", json!({"using": "css selector", "value": selector})).await;
+            if let Some(id) = found[ELEMENT].as_str() {
+                answer = self.tried("POST", &format!("element/{id}/click"), json!({})).await;
+                if answer.get("error").is_none() {
+                    return;
+                }
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        panic!("{selector} cannot be clicked: {answer:#}");
     }
 
     /// Types into whatever has the focus; keys have the names of the DOM.

@@ -1,9 +1,10 @@
 //! What a page says when something is not there, not allowed, or not reachable.
 
 use serde_json::json;
-use tidegate_dashboard::Options;
+use tidegate_dashboard::{Auth, Options};
 
 use super::driver::Browser;
+use crate::server::access::guarded;
 use crate::world::{World, canary, options};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -56,5 +57,32 @@ async fn what_cannot_be_done_is_said_in_the_words_of_the_cluster() {
     world.delete("Rollout", "default", "web").await;
     browser.click("[data-confirm=yes]").await;
     browser.says("rollouts.argoproj.io \"web\" not found").await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_logs_in_to_look_sees_buttons_that_say_why_they_are_disabled() {
+    let world = World::still().await;
+    let mut rollout = canary("web");
+    rollout["status"] = json!({"phase": "Paused", "message": "CanaryPauseStep", "observedGeneration": "1"});
+    world.create("default", rollout).await;
+    let auth = Auth::Token(guarded(world.client.clone()));
+    let server = world.dashboard(Options { auth, ..options() }).await;
+    let browser = Browser::open(1000, 800).await;
+    browser.go(&format!("http://{}/rollouts/rollout/default/web", server.address())).await;
+    browser.until("document.activeElement.id === 'token'").await;
+    browser.type_text("wrong").await;
+    browser.click("button[type=submit]").await;
+    browser.says("the cluster does not know this token").await;
+    browser.value("document.querySelector('#token').value = 'of-bob'").await;
+    browser.click("button[type=submit]").await;
+    browser.until("document.querySelector('#phase')?.innerText.includes('Paused')").await;
+    browser.says("bob").await;
+    browser.until("document.querySelector('[data-action=abort]').disabled").await;
+    let why = browser.value("document.querySelector('[data-action=abort]').title").await;
+    assert_eq!(why, json!("you may not patch rollouts/status in namespace default: no rule"));
+    assert_eq!(browser.value("document.cookie").await, json!(""), "scripts see no session");
+    browser.click(".who button").await;
+    browser.until("document.querySelector('#token')").await;
     server.stop().await;
 }

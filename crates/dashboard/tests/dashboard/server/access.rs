@@ -24,7 +24,7 @@ fn said(body: &Value) -> Response<Body> {
 }
 
 /// Ann may do everything in `default`, Bob may look there, and nobody else is known.
-fn guarded(inside: Client) -> Client {
+pub(crate) fn guarded(inside: Client) -> Client {
     let service = service_fn(move |request: Request<Body>| {
         let inside = inside.clone();
         async move { Ok::<_, kube::Error>(judged(&inside, request).await) }

@@ -1,6 +1,6 @@
 //! The server: shapes, streams, limits, access.
 
-mod access;
+pub(crate) mod access;
 mod answers;
 mod limits;
 mod login;

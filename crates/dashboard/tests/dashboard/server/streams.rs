@@ -9,8 +9,10 @@ use crate::world::{World, canary, options};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_rollout_is_told_at_once_on_change_and_at_its_end() {
-    let world = World::start().await;
-    world.paused_canary("default", "web").await;
+    let world = World::still().await;
+    let mut rollout = canary("web");
+    rollout["status"] = json!({"phase": "Paused", "message": "CanaryPauseStep", "observedGeneration": "1"});
+    world.create("default", rollout).await;
     let server = world.dashboard(options()).await;
     let path = "/rollouts/api/v1/rollouts/default/web/info/watch";
     let mut live = open(server.address(), "GET", path, &[("accept", "text/event-stream")], "").await;
