@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::config::Pod;
 use crate::load::Load;
 use crate::proxies::Proxies;
-use crate::routing::{Choice, Outcome, Plan, Protocol, Request, Routed, fraction};
+use crate::routing::{Choice, Outcome, Plan, Protocol, Routed, fraction};
 use crate::telemetry::{Count, Flow, Kind, Limits, Store, Telemetry};
 use crate::{Config, Millis, Request};
 
