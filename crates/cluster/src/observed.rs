@@ -41,6 +41,8 @@ pub async fn observe(cluster: &Cluster, objects: &Objects, now: Timestamp) -> Re
     };
     see_routes(cluster, &mut seen).await?;
     crate::routers::see(cluster, &mut seen, now).await?;
+    // Only a controller that asks AWS leaves this in a status.
+    seen.routes.aws.is_on = rollout.status.as_ref().is_some_and(|status| status.alb.is_some() || status.albs.is_some());
     if needs_pods(&seen, now) {
         let selector = rollout.spec.selector.as_ref().map(selector_text);
         seen.pods = cluster.objects(PODS, &Selection { labels: selector, ..Selection::default() }).await?;

@@ -54,7 +54,7 @@ fn rank(hold: &Waiting) -> u8 {
         Waiting::Analysis { .. } | Waiting::Experiment { .. } | Waiting::StableSet => 6,
         Waiting::Pods { .. } => 7,
         Waiting::ServicePods { .. } | Waiting::SubsetPods { .. } => 8,
-        Waiting::Verification { .. } | Waiting::Propagation { .. } => 9,
+        Waiting::Verification { .. } | Waiting::Targets { .. } | Waiting::Propagation { .. } => 9,
         Waiting::Restart { .. } | Waiting::RestartAt { .. } => 10,
         Waiting::ScaleDown { .. } => 11,
     }

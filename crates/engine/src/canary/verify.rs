@@ -1,6 +1,6 @@
 //! Whether the load balancer of AWS does what its Ingress says.
 
-use tidegate_api::rollout::CanaryStrategy;
+use tidegate_api::rollout::{CanaryStrategy, TrafficWeights};
 use tidegate_traffic::alb::{Alb, Verified, verify_failed};
 use tidegate_traffic::services::Services;
 
@@ -16,6 +16,10 @@ impl<'a> Pass<'a> {
         let recorded = self.weights.as_ref().and_then(|weights| weights.canary.as_ref()?.weight).unwrap_or_default();
         let is_due = targets::occasion(self.rollout, recorded).is_some_and(|occasion| occasion.is_due());
         if !aws.is_on || !is_due {
+            return;
+        }
+        if is_routed && self.is_verified_already() {
+            self.set_verified(true);
             return;
         }
         let service = Services::ping_pong_first(canary, self.old.canary.as_ref()).canary;
@@ -55,6 +59,15 @@ impl<'a> Pass<'a> {
         self.set_verified(false);
         self.wake(self.after_seconds(AGAIN_SECONDS));
         self.wait(Waiting::Verification { weight, missing });
+    }
+
+    /// Whether these very weights were found in force before.
+    fn is_verified_already(&self) -> bool {
+        let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+        let (Some(stored), Some(wanted)) = (stored, &self.weights) else { return false };
+        let of =
+            |weights: &TrafficWeights| (weights.canary.clone(), weights.stable.clone(), weights.additional.clone());
+        stored.verified == Some(true) && of(stored) == of(wanted)
     }
 
     fn set_verified(&mut self, is_verified: bool) {
