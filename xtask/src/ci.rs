@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::generated::Part;
 use crate::run::{cargo, say, succeed, target_folder};
-use crate::{generated, tidy};
+use crate::{generated, playground, tidy};
 
 /// Runs all checks; ends with `N passed, N failed`, where a failed check counts as one test.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
