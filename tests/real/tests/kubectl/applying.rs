@@ -74,7 +74,7 @@ async fn what_kubectl_makes_itself_is_taken_whole() {
         ("create role r --verb=get --resource=pods", "role/r", "/rules/0/resources/0", "\"pods\""),
         ("create rolebinding b --role=r --user=jane", "rolebinding/b", "/subjects/0/name", "\"jane\""),
         ("create pdb p --selector=app=web --min-available=50%", "pdb/p", "/spec/minAvailable", "\"50%\""),
-        ("autoscale deployment web --max=5 --cpu=80%", "hpa/web", "/spec/maxReplicas", "5"),
+        ("autoscale deployment web --min=2 --max=5", "hpa/web", "/spec/maxReplicas", "5"),
     ] {
         let printed = cluster.run(&arguments.split_whitespace().collect::<Vec<_>>()).await;
         assert!(printed.succeeded, "{arguments}: {}{}", printed.out, printed.err);
