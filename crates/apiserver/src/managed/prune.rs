@@ -13,7 +13,7 @@ pub(super) fn prune(merged: &Value, last: &FieldSet, managed: &FieldSet, place: 
         return merged.clone();
     }
     let whole = |set: &FieldSet| with_structures(set, merged, place);
-    let keep = |gone: &FieldSet| without(merged, gone, place).unwrap_or_default();
+    let keep = |gone: &FieldSet| without(merged, gone, place);
     let less = |set: &FieldSet, other: &FieldSet| {
         let mut set = set.clone();
         set.remove(other);

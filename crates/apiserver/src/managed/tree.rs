@@ -53,32 +53,31 @@ fn add_structures(set: &mut FieldSet, value: Option<&Value>, place: Place<'_>) {
     }
 }
 
-/// An object without some of its fields; none if nothing is left of it.
-pub(super) fn without(value: &Value, set: &FieldSet, place: Place<'_>) -> Option<Value> {
+/// An object without some of its fields. What loses all that was in it stays as an empty map or list: it goes only if it is
+/// among the fields itself.
+pub(super) fn without(value: &Value, set: &FieldSet, place: Place<'_>) -> Value {
     match value {
-        Value::Object(map) if !place.is_whole_map() && !map.is_empty() => {
+        Value::Object(map) if !place.is_whole_map() => {
             let kept = map.iter().filter_map(|(key, value)| {
                 let left = match set.below.get(&format!("f:{key}")) {
                     Some(below) if below.member => return None,
-                    Some(below) if !below.is_leaf() => without(value, below, place.field(key))?,
+                    Some(below) if !below.is_leaf() => without(value, below, place.field(key)),
                     _ => value.clone(),
                 };
                 Some((key.clone(), left))
             });
-            let kept: Map<String, Value> = kept.collect();
-            (!kept.is_empty()).then_some(Value::Object(kept))
+            Value::Object(kept.collect())
         }
-        Value::Array(list) if !list.is_empty() => {
-            let Some(items) = place.items(list) else { return Some(value.clone()) };
+        Value::Array(list) => {
+            let Some(items) = place.items(list) else { return value.clone() };
             let kept = items.into_iter().filter_map(|(step, item, place)| match set.below.get(&step) {
                 Some(below) if below.member => None,
-                Some(below) if !below.is_leaf() => without(item, below, place),
+                Some(below) if !below.is_leaf() => Some(without(item, below, place)),
                 _ => Some(item.clone()),
             });
-            let kept: Vec<Value> = kept.collect();
-            (!kept.is_empty()).then_some(Value::Array(kept))
+            Value::Array(kept.collect())
         }
-        _ => Some(value.clone()),
+        _ => value.clone(),
     }
 }
 
@@ -154,13 +153,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_away_leaves_no_empty_structures() {
+    fn a_map_that_loses_all_its_fields_stays_unless_it_is_one_of_them() {
         let maps = Registry::built_in().by_id("configmaps").unwrap();
         let place = Place::root(&maps);
         let object = json!({"data": {"x": "1", "y": "2"}, "metadata": {"name": "a"}});
         let some = FieldSet::read(&json!({"f:data": {"f:x": {}}}));
-        assert_eq!(without(&object, &some, place), Some(json!({"data": {"y": "2"}, "metadata": {"name": "a"}})));
+        assert_eq!(without(&object, &some, place), json!({"data": {"y": "2"}, "metadata": {"name": "a"}}));
         let all = FieldSet::read(&json!({"f:data": {"f:x": {}, "f:y": {}}}));
-        assert_eq!(without(&object, &all, place), Some(json!({"metadata": {"name": "a"}})));
+        assert_eq!(without(&object, &all, place), json!({"data": {}, "metadata": {"name": "a"}}));
+        let all = with_structures(&all, &object, place);
+        assert_eq!(without(&object, &all, place), json!({"metadata": {"name": "a"}}));
     }
 }

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_every_type_has_a_number() {
+    fn fields_of_what_people_make_have_numbers() {
         for kind in
             ["ConfigMap", "Secret", "Deployment", "PodSpec", "Container", "ObjectMeta", "ServiceSpec", "JobSpec"]
         {
@@ -329,11 +329,6 @@ mod tests {
         for bytes in [&b""[..], b"{}", b"k8s\0\xff", b"k8s\0\x0a\xff\xff\xff\xff\x7f", b"k8s\0\x0f"] {
             assert!(read(bytes).is_err(), "{bytes:?}");
         }
-        let deep = (0..200).fold(Vec::new(), |inner: Vec<u8>, _| {
-            let length = u16::try_from(inner.len()).unwrap();
-            let bytes = [u8::try_from(length & 0x7f).unwrap() | 0x80, u8::try_from(length >> 7).unwrap()];
-            [&[0x0a][..], &bytes, &inner].concat()
-        });
-        assert!(read(&body("v1", "Nope", &[])).is_err() && !deep.is_empty());
+        assert!(read(&body("v1", "Nope", &[])).is_err());
     }
 }

@@ -58,3 +58,30 @@ async fn objects_are_created_and_replaced_and_a_dry_run_is_only_told() {
     assert_eq!(cluster.ok(&["get", "configmap", "a", "-o", "jsonpath={.data.x}"]).await, "2");
     assert_eq!(cluster.ok(&["create", "namespace", "other"]).await, "namespace/other created\n");
 }
+
+#[tokio::test]
+async fn what_kubectl_makes_itself_is_taken_whole() {
+    let cluster = Cluster::start().await;
+    for (arguments, what, path, expected) in [
+        ("create deployment web --image=web:1 --replicas=2 --port=80", "deployment/web", "/spec/replicas", "2"),
+        ("create secret generic s --from-literal=k=v", "secret/s", "/data/k", "\"dg==\""),
+        ("create service clusterip c --tcp=80:8080", "service/c", "/spec/ports/0/targetPort", "8080"),
+        ("expose deployment web --port=81 --name=e", "service/e", "/spec/selector/app", "\"web\""),
+        ("run one --image=one:1 --restart=Never --env=A=b", "pod/one", "/spec/containers/0/env/0/value", "\"b\""),
+        ("create job j --image=j:1 -- echo hi", "job/j", "/spec/template/spec/containers/0/command/1", "\"hi\""),
+        ("create ingress i --rule=example.com/=c:80", "ingress/i", "/spec/rules/0/host", "\"example.com\""),
+        ("create serviceaccount a", "serviceaccount/a", "/metadata/name", "\"a\""),
+        ("create role r --verb=get --resource=pods", "role/r", "/rules/0/resources/0", "\"pods\""),
+        ("create rolebinding b --role=r --user=jane", "rolebinding/b", "/subjects/0/name", "\"jane\""),
+        ("create pdb p --selector=app=web --min-available=50%", "pdb/p", "/spec/minAvailable", "\"50%\""),
+        ("autoscale deployment web --min=2 --max=5", "hpa/web", "/spec/maxReplicas", "5"),
+    ] {
+        let printed = cluster.run(&arguments.split_whitespace().collect::<Vec<_>>()).await;
+        assert!(printed.succeeded, "{arguments}: {}{}", printed.out, printed.err);
+        let object = cluster.json(what).await;
+        assert_eq!(object.pointer(path).map(ToString::to_string).as_deref(), Some(expected), "{arguments}: {object}");
+    }
+    cluster.ok(&["rollout", "status", "deployment/web", "--timeout=60s"]).await;
+    let pods = cluster.ok(&["get", "pods", "-l", "app=web", "-o", "name"]).await;
+    assert_eq!(pods.lines().count(), 2, "{pods}");
+}
