@@ -69,6 +69,10 @@ pub(crate) async fn serve(
         }
     }
     server.stop().await;
+    // Who did what until the end is told, too.
+    while let Ok(line) = lines.try_recv() {
+        streams.err.write_all(line.as_bytes())?;
+    }
     Ok(Outcome::Success)
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::driver::Browser;
+use super::rollout::run;
 use crate::base64;
 use crate::world::{World, canary, options, pod};
 
@@ -65,6 +66,7 @@ async fn world() -> World {
         for (revision, hash, image, replicas) in [(1, "one", "shop/web:1.0", 3), (2, "two", "shop/web:2.0", 1)] {
             world.create("shop", set(name, &made, revision, hash, image, replicas)).await;
         }
+        world.create("shop", run(name, made["metadata"]["uid"].as_str().unwrap())).await;
     }
     world
 }
@@ -111,6 +113,13 @@ async fn pages_look_as_they_did_light_dark_and_on_a_phone() {
         // Ages are those of the moment.
         browser.value("document.querySelectorAll('#why .small, #history select').forEach((node) => { node.style.visibility = 'hidden'; })").await;
         looks(&browser, &format!("rollout-{name}")).await;
+        browser.go(&format!("{front}rollout/shop/checkout")).await;
+        browser.click("[data-run=checkout-rate]").await;
+        browser.click("[data-tab=success-rate]").await;
+        browser.until("document.querySelectorAll('.plot .point').length === 4").await;
+        // What lies behind the dialog has a moment of its own.
+        browser.value("document.querySelector('main').hidden = true").await;
+        looks(&browser, &format!("analysis-{name}")).await;
     }
     server.stop().await;
 }

@@ -59,7 +59,7 @@ async fn every_button_changes_the_cluster() {
 }
 
 /// A run with values over time, held to a threshold.
-fn run(uid: &str) -> Value {
+pub(super) fn run(owner: &str, uid: &str) -> Value {
     let values = [0.99, 0.97, 0.93, 0.96];
     let measurements: Vec<Value> = values.iter().enumerate().map(|(index, value)| {
         let phase = if *value >= 0.95 { "Successful" } else { "Failed" };
@@ -72,8 +72,8 @@ fn run(uid: &str) -> Value {
     });
     json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "AnalysisRun",
-        "metadata": {"name": "web-rate", "annotations": {"rollout.argoproj.io/revision": "2"},
-            "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web", "uid": uid, "controller": true}]},
+        "metadata": {"name": format!("{owner}-rate"), "annotations": {"rollout.argoproj.io/revision": "2"},
+            "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": owner, "uid": uid, "controller": true}]},
         "spec": {"metrics": [metric], "args": [{"name": "service", "value": "web-canary"}]},
         "status": {"phase": "Running", "startedAt": "2026-01-01T00:00:00Z", "metricResults": [result]},
     })
@@ -83,7 +83,7 @@ fn run(uid: &str) -> Value {
 async fn measured_values_are_plotted_with_their_threshold_and_grow() {
     let world = World::still().await;
     let rollout = world.create("default", canary("web")).await;
-    world.create("default", run(rollout["metadata"]["uid"].as_str().unwrap())).await;
+    world.create("default", run("web", rollout["metadata"]["uid"].as_str().unwrap())).await;
     let server = world.dashboard(options()).await;
     let browser = Browser::open(1280, 1000).await;
     browser.go(&format!("http://{}/rollouts/rollout/default/web", server.address())).await;
@@ -96,7 +96,7 @@ async fn measured_values_are_plotted_with_their_threshold_and_grow() {
     browser.says("success >= 0.95").await;
     browser.says("Fewer than 3 measurement failures.").await;
     browser.says("rate(requests{service=\"web-canary\"}[1m])").await;
-    let mut status = run("")["status"].clone();
+    let mut status = run("web", "")["status"].clone();
     let further = json!({"value": "[0.98]", "phase": "Successful", "startedAt": "2026-01-01T00:05:00Z"});
     status["metricResults"][0]["measurements"].as_array_mut().unwrap().push(further);
     world.patch("AnalysisRun", "default", "web-rate", json!({"status": status})).await;
