@@ -145,3 +145,29 @@ fn the_page_is_written_and_a_place_that_cannot_be_written_is_told() {
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("Error: /nonexistent/report.html: cannot be written"), "{}", err(&output));
 }
+
+#[test]
+fn an_interruption_ends_the_run_tidily() {
+    // Given a run of a virtual year, which is real minutes.
+    let mut child =
+        command(&["-f", "examples/2-istio-host-level", "--until", "8760h", "--requests-per-second", "1000"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    // It listens for signals before it starts the thread that works.
+    let threads = format!("/proc/{}/task", child.id());
+    while std::fs::read_dir(&threads).unwrap().count() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // When somebody presses Ctrl-C.
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    // Then it ends, and says that there is no report.
+    let code = child.wait().unwrap().code();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (code, out(&output), err(&output)),
+        (Some(130), String::new(), "Interrupted: nothing is reported\n".to_owned())
+    );
+}

@@ -114,3 +114,17 @@ fn a_server_with_a_command_is_not_a_process() {
     let spec = json!({"containers": [{"name": "main", "command": ["nginx"]}]});
     assert_eq!(behaviour(&[], spec).containers[0].run, Run::Forever);
 }
+
+#[test]
+fn pods_start_within_the_spread_each_at_a_time_of_its_own() {
+    let second = Duration::from_secs(1);
+    let defaults = Defaults { start_delay: second, start_spread: second * 9, ..Defaults::default() };
+    let start = |name: &str| {
+        let mut pod = pod(&[], one_container());
+        pod.metadata.name = Some(name.to_owned());
+        read(&pod, &defaults).unwrap().start_delay
+    };
+    let starts: std::collections::BTreeSet<Duration> = (0..20).map(|number| start(&format!("pod-{number}"))).collect();
+    assert!(starts.len() > 10 && starts.iter().all(|start| (second..=second * 10).contains(start)), "{starts:?}");
+    assert_eq!(start("pod-1"), start("pod-1"));
+}

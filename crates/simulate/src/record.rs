@@ -108,6 +108,7 @@ impl Record {
     /// Takes in where the Rollout stands now, and tells what is worth a line.
     pub(crate) fn look(&mut self, watched: &Watched, events: &[SeenEvent], begun: Begun, now: Duration) {
         let known = std::mem::replace(&mut self.state, state(watched, &self.old));
+        let told = self.lines.len();
         self.tell_measurements(watched, begun, now);
         for event in events {
             if event.rollout != self.name {
@@ -133,10 +134,35 @@ impl Record {
             self.tell(now, LineKind::Wait, format!("waits for {}", begun.relative(&waiting)));
         }
         self.waits = waits;
+        // The controller stops telling when it has told much of one object; what it does is seen all the same.
+        if self.lines.len() == told
+            && let Some(change) = self.change()
+        {
+            self.tell(now, LineKind::Change, change);
+        }
         self.waits_for_person_since = match (self.state.waits_for_person, self.waits_for_person_since) {
             (false, _) => None,
             (true, since) => since.or(Some(now)),
         };
+    }
+
+    /// What is different from the last line, apart from pods becoming ready.
+    fn change(&self) -> Option<String> {
+        let (last, state) = (self.lines.last()?, &self.state);
+        let mut parts = Vec::new();
+        if last.step != state.step {
+            parts.push(format!("{} steps done", state.step));
+        }
+        for (what, before, now) in [
+            ("weight", last.weight, state.weight),
+            ("pods of the old version", last.old.total, state.old.total),
+            ("pods of the new version", last.new.total, state.new.total),
+        ] {
+            if before != now {
+                parts.push(format!("{what} {before} -> {now}"));
+            }
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// Tells what was measured since the last look.

@@ -57,6 +57,8 @@ pub(crate) struct Inner {
     counts: BTreeMap<Name, i64>,
     /// AnalysisRuns and Experiments, by the Rollout they belong to.
     owners: BTreeMap<(String, String, String), Name>,
+    /// Whether routes are made of what Rollouts report.
+    pub follows_rollouts: bool,
     /// Hashes of the versions there were before the update.
     pub old: BTreeSet<String>,
 }
@@ -87,6 +89,9 @@ impl Seen {
             } else {
                 inner.mesh.insert(change.key.clone(), Arc::clone(&change.new));
             }
+            self.mesh_changed.notify_one();
+        }
+        if inner.follows_rollouts && resource == "rollouts.argoproj.io" {
             self.mesh_changed.notify_one();
         }
         let is_told = match resource {

@@ -60,7 +60,8 @@ impl Stage {
             ..Defaults::default()
         });
         world.add_manager();
-        let splits = input.rollouts.iter().filter_map(|rollout| loads::split(input, rollout)).collect();
+        let splits: Vec<_> = input.rollouts.iter().filter_map(|rollout| loads::split(input, rollout)).collect();
+        seen.lock().follows_rollouts = !splits.is_empty();
         let traffic = Traffic::new(setting.seed, clock, Arc::clone(&seen), setting.versions.clone(), splits);
         let traffic = Arc::new(traffic);
         world.add(traffic::follow(Arc::clone(&traffic)));

@@ -75,9 +75,10 @@ pub(crate) fn state(watched: &Watched, old: &str) -> State {
             .iter()
             .any(|what| what.starts_with("someone to promote") || what.starts_with("spec.paused to become false")),
         is_promoted: !stable.is_empty() && stable == current,
+        // The steps of an update that is long over say nothing about the next.
+        step: if is_old && info.status == "Healthy" { String::new() } else { info.step },
         phase: info.status,
         message: info.message,
-        step: info.step,
         weight,
         old: before,
         new: after,

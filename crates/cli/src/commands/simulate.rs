@@ -171,6 +171,8 @@ fn interruptible<T: Send>(
     let stop = AtomicBool::new(false);
     let (sender, mut receiver) = tokio::sync::oneshot::channel();
     let runtime = super::runtime()?;
+    // Before anything else: from here on a signal ends nothing by itself.
+    let mut signals = runtime.block_on(async { Signals::new() })?;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let done = work(&stop);
@@ -178,7 +180,6 @@ fn interruptible<T: Send>(
             let _ = sender.send(done);
         });
         runtime.block_on(async {
-            let mut signals = Signals::new()?;
             loop {
                 tokio::select! {
                     biased;

@@ -73,6 +73,27 @@ fn versions_get_their_share_and_fail_and_tarry_as_annotated() {
 }
 
 #[test]
+fn what_a_load_met_is_counted_by_template_also_when_routes_change_and_no_metrics_are_kept() {
+    let mut mesh = mesh(split(100, 0));
+    mesh.keeps_metrics = false;
+    mesh.loads.push(Load::of(from_shop("web"), 100.0));
+    mesh.loads.push(Load::of(from_shop("nobody"), 10.0));
+    let mut random = numbers();
+    let met =
+        |mesh: &Mesh, load: usize, hash: &str| mesh.met().get(&(load, hash.to_owned())).copied().unwrap_or_default();
+    mesh.advance(10_000, &mut random);
+    assert_eq!((met(&mesh, 0, "old").requests, met(&mesh, 0, "new").requests), (1000, 0));
+    assert_eq!((met(&mesh, 1, "").requests, met(&mesh, 1, "").failed), (100, 100));
+    // A plan is not kept longer than the routes it was made of.
+    mesh.publish(split(0, 100));
+    mesh.advance(20_000, &mut random);
+    let (old, new) = (met(&mesh, 0, "old"), met(&mesh, 0, "new"));
+    assert_eq!((old.requests, old.failed, new.requests), (1000, 0, 1000));
+    assert!((180..320).contains(&new.failed) && (40_000.0..60_000.0).contains(&new.latency), "{new:?}");
+    assert_eq!((mesh.telemetry().totals().len(), mesh.store().series().count()), (0, 0));
+}
+
+#[test]
 fn samples_have_the_names_labels_and_buckets_of_istio() {
     let mut mesh = mesh(split(0, 100));
     mesh.loads.push(Load::of(from_shop("web"), 50.0));

@@ -248,6 +248,7 @@ fn timeline(rollout: &RolloutReport) -> String {
             LineKind::Measurement => ("measured", "measured"),
             LineKind::Wait => ("waits", "wait"),
             LineKind::Phase => ("phase", "phase"),
+            LineKind::Change => ("change", "change"),
         };
         let failing = if line.failed > 0 { " class=\"failing\"" } else { "" };
         let [time, step, weight, share, old, new, requests, failed, what] = row(line, above);

@@ -174,6 +174,8 @@ pub enum LineKind {
     Wait,
     /// Another phase.
     Phase,
+    /// Steps, weight or pods are others, and the controller said nothing about it.
+    Change,
 }
 
 /// A line of the timeline.

@@ -80,3 +80,15 @@ fn what_is_told_of_examples_is_what_was_told_before() {
         assert_eq!(told, expected, "{name}: UPDATE_EXPECTED=1 writes what is told now");
     }
 }
+
+#[test]
+fn what_the_controller_does_without_an_event_is_told_all_the_same() {
+    let report = report(&["docs/getting-started/demo.yaml"]);
+    let last = only(&report).timeline.last().unwrap();
+    assert_eq!((last.old.total, last.new.total), (0, 4), "{}", text(&report));
+    assert!(
+        last.what.contains("pods of the old version 4 -> 0") || last.what.contains("Scaled down"),
+        "{}",
+        text(&report)
+    );
+}

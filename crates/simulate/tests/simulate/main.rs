@@ -7,6 +7,7 @@ mod bad_release;
 mod examples;
 mod faults;
 mod fleet;
+mod other_routers;
 mod same_seed;
 mod seeds;
 
