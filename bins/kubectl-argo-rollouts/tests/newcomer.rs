@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -56,7 +55,7 @@ impl Newcomer {
             .stderr(theirs())
             .spawn()
             .unwrap();
-        let (screen, keyboard) = (Arc::<Mutex<String>>::default(), File::from(OwnedFd::from(ours)));
+        let (screen, keyboard) = (Arc::<Mutex<String>>::default(), File::from(ours));
         let (mut from, shown) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];

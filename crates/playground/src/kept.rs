@@ -52,7 +52,8 @@ impl Keeper {
             Some(name) => return Err(refused(format!("it is the scenario {name}, add --scenario {name}"))),
             None => return Err(refused("it says no scenario".to_owned())),
         }
-        Ok(Some(Kept { path: self.path.clone(), objects: kept["objects"].take() }))
+        let objects = kept.get_mut("objects").map(Value::take).unwrap_or_default();
+        Ok(Some(Kept { path: self.path.clone(), objects }))
     }
 
     /// Writes everything down; whoever reads sees the old state or the new one, never half of it.
