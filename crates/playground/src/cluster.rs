@@ -10,7 +10,7 @@ use serde_json::Value;
 use tidegate_clock::Clock;
 use tidegate_controller::{Analysis, Options};
 use tidegate_manifest::{DuplicateKeys, Source};
-use tidegate_mesh::Load;
+use tidegate_mesh::{Config, Outcome};
 use tidegate_node_agent::Defaults;
 use tidegate_providers::client::Roots;
 use tidegate_providers::{Hosts, Proxies};
@@ -20,7 +20,7 @@ use tidegate_sim::{LiveMesh, MeshSetting, Setting, World};
 use crate::error::PlaygroundError;
 use crate::kept::Kept;
 use crate::prometheus::Metrics;
-use crate::scenario::{NAMESPACE, Speed};
+use crate::scenario::{NAMESPACE, Scenario, Speed};
 use crate::versions;
 
 /// Who the controller says it is.
@@ -30,6 +30,10 @@ const PLAYGROUND: &str = "playground";
 /// Proxies of the mesh, and how late they may be.
 const PROXIES: usize = 3;
 const MOST_BEHIND: Duration = Duration::from_millis(500);
+/// How often the counters of the mesh are looked at: often, so that people see an analysis judge soon.
+const SAMPLED_EVERY: Duration = Duration::from_secs(1);
+/// How often to look whether the demo is there.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Experiments that are worked on at once.
 const EXPERIMENTS: usize = 10;
 
@@ -43,7 +47,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts everything but the demo.
-    pub(crate) async fn start(speed: Speed, loads: Vec<Load>, kept: Option<&Kept>) -> Result<Self, PlaygroundError> {
+    pub(crate) async fn start(speed: Speed, kept: Option<&Kept>) -> Result<Self, PlaygroundError> {
         let clock = Clock::system();
         let now = clock.now();
         // Names and uids are to differ from those of the last time.
@@ -63,7 +67,7 @@ impl Cluster {
         world.add_manager();
         world.add(versions::annotate(world.client(PLAYGROUND)));
         let setting = MeshSetting { seed, proxies: PROXIES, most_behind: MOST_BEHIND };
-        let mesh = world.add_mesh(setting, loads);
+        let mesh = world.add_mesh_sampled(setting, Vec::new(), speed.of(SAMPLED_EVERY));
         let network = tidegate_providers::Client::new(Hosts::default(), Proxies::default(), Roots::System)
             .map_err(|error| PlaygroundError::Tls(error.to_string()))?;
         let analysis = Analysis::over(Arc::new(Metrics::new(mesh.clone(), network)));
@@ -83,6 +87,25 @@ impl Cluster {
             create(&client, document.value()).await?;
         }
         Ok(())
+    }
+}
+
+/// Sends requests to the demo from the moment that every proxy knows pods of it: before that they could only fail, and whoever
+/// counts failures wants to see those of versions.
+pub(crate) async fn send_load(mesh: LiveMesh, scenario: Scenario, speed: Speed) {
+    let request = scenario.request();
+    loop {
+        let is_there = {
+            let mesh = mesh.now();
+            let views = mesh.proxies().distinct_views(mesh.now());
+            let is_served = |view: &Config| matches!(view.route(&request, 0).outcome, Outcome::Served { .. });
+            !views.is_empty() && views.iter().all(is_served)
+        };
+        if is_there {
+            mesh.now().loads = vec![scenario.load(speed)];
+            return;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -8,7 +8,7 @@ use tidegate_apiserver::Listener;
 use tidegate_dashboard::{self as dashboard, Server};
 
 use crate::app::{App, Gateway, Mix};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, send_load};
 use crate::error::PlaygroundError;
 use crate::folder::Folder;
 use crate::kept::Keeper;
@@ -20,8 +20,6 @@ const DASHBOARD: Purpose = Purpose { what: "the dashboard", flag: "--port-dashbo
 const APPLICATION: Purpose = Purpose { what: "the application", flag: "--port-app" };
 /// Who the dashboard is in the cluster.
 const DASHBOARD_USER: &str = "dashboard";
-/// Requests a second that come by themselves.
-const LOAD: f64 = 40.0;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -71,7 +69,8 @@ impl Playground {
         let Options { scenario, speed, ports, folder, dir, version } = options;
         let keeper = dir.map(|dir| Keeper::new(dir, scenario)).transpose()?;
         let kept = keeper.as_ref().map(Keeper::read).transpose()?.flatten();
-        let mut cluster = Cluster::start(speed, vec![scenario.load(LOAD)], kept.as_ref()).await?;
+        let mut cluster = Cluster::start(speed, kept.as_ref()).await?;
+        cluster.world.add(send_load(cluster.mesh.clone(), scenario, speed));
         let token = token()?;
         let api = ports::next_free(API, ports.api, |port| {
             let (server, token) = (cluster.world.server().clone(), token.clone());

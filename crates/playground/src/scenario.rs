@@ -8,6 +8,8 @@ pub(crate) const GATEWAY: &str = "playground";
 pub(crate) const NAMESPACE: &str = "default";
 /// The host of the demo: what `localhost` stands for.
 pub(crate) const HOST: &str = "web.example";
+/// Requests a second at the usual speed: as many as an analysis needs to judge by.
+const LOAD: f64 = 40.0;
 /// The port of TCP connections.
 const TCP_PORT: u16 = 3000;
 
@@ -59,14 +61,16 @@ impl Speed {
         usual.div_f64(self.0)
     }
 
-    /// Whole seconds at this speed, at least one.
+    /// Whole seconds at this speed, and not too few.
     fn seconds(self, usual: u32) -> u64 {
-        (f64::from(usual) / self.0).round().max(1.0) as u64
+        (f64::from(usual) / self.0).round().max(LEAST_SECONDS) as u64
     }
 }
 
-/// Times in the manifests that the speed changes.
-const TIMES: [&str; 3] = ["duration: ", "interval: ", "initialDelay: "];
+/// Times in the manifests that the speed changes: what stands before them.
+const TIMES: [&str; 4] = ["duration: ", "interval: ", "initialDelay: ", "}["];
+/// The shortest: a rate needs two samples.
+const LEAST_SECONDS: f64 = 2.0;
 
 const WATCH: Try = Try { says: "watch the Rollout (Ctrl-C ends it)", command: "PLUGIN get rollout web --watch" };
 const GOOD: Try = Try { says: "a new version", command: "PLUGIN set image web web=demo/web:2.0" };
@@ -177,14 +181,14 @@ impl Scenario {
     }
 
     /// The requests that come by themselves.
-    pub(crate) fn load(self, per_second: f64) -> Load {
+    pub(crate) fn load(self, speed: Speed) -> Load {
         let usual = self.request();
         let mixture = match self {
             Self::Header => vec![(usual.clone(), 9.0), (usual.with_header("x-tester", "yes"), 1.0)],
             Self::BlueGreen => vec![(usual.clone(), 9.0), (usual.with_header("x-preview", "yes"), 1.0)],
             _ => vec![(usual, 1.0)],
         };
-        Load::mixed(mixture, per_second)
+        Load::mixed(mixture, LOAD * speed.0)
     }
 }
 
@@ -209,7 +213,8 @@ mod tests {
     fn times_follow_the_speed_and_nothing_else_does() {
         let (usual, fast) = (Speed::default(), Speed::new(5.0).unwrap());
         assert_eq!(paced("        - pause: {duration: 15s}", fast), "        - pause: {duration: 3s}");
-        assert_eq!(paced("      interval: 5s", fast), "      interval: 1s");
+        assert_eq!(paced("      interval: 5s", fast), "      interval: 2s");
+        assert_eq!(paced("            sum(rate(a{b=\"c\"}[20s]))", fast), "            sum(rate(a{b=\"c\"}[4s]))");
         assert_eq!(paced("        - pause: {}", fast), "        - pause: {}");
         for scenario in Scenario::ALL {
             let lines = |speed| scenario.manifests(speed).lines().count();

@@ -36,8 +36,14 @@ struct Player {
 impl Player {
     async fn start(scenario: Scenario) -> Self {
         let player = Self { playground: Playground::start(options(scenario, scenario.name())).await.unwrap() };
-        player.until(|rollout| rollout["status"]["phase"] == "Healthy", "the first version to be healthy").await;
+        player.is_up().await;
         player
+    }
+
+    /// Waits for the first version, and for every proxy to know it.
+    async fn is_up(&self) {
+        self.until(|rollout| rollout["status"]["phase"] == "Healthy", "the first version to be healthy").await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 
     async fn object(&self, group: &str, version: &str, kind: &str, name: &str) -> Value {
@@ -236,7 +242,7 @@ async fn the_state_is_kept_in_a_folder_and_a_canary_goes_on_where_it_was() {
     let dir = std::env::temp_dir().join(format!("tidegate-playground-kept-{}", std::process::id()));
     let with_dir = |scenario: Scenario, dir: &PathBuf| Options { dir: Some(dir.clone()), ..options(scenario, "kept") };
     let player = Player { playground: Playground::start(with_dir(Scenario::Host, &dir)).await.unwrap() };
-    player.until(|rollout| rollout["status"]["phase"] == "Healthy", "the first version").await;
+    player.is_up().await;
     player.image("2.0").await;
     player.paused("2.0").await;
     let before = player.rollout().await;
@@ -260,7 +266,7 @@ async fn the_page_and_its_numbers_are_served_and_nothing_is_left_behind() {
     let options = options(Scenario::Host, "page");
     let folder = options.folder.clone();
     let player = Player { playground: Playground::start(options).await.unwrap() };
-    player.until(|rollout| rollout["status"]["phase"] == "Healthy", "the first version").await;
+    player.is_up().await;
     let page = player.ask("Accept: text/html\r\n").await;
     assert!(
         page.contains("content-security-policy: default-src 'none'") && page.contains("<h1>Who answers</h1>"),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidegate_mesh::promql::{Reply, answer};
+use tidegate_mesh::telemetry::Limits;
 use tidegate_mesh::{Config, Delays, Load, Mesh, Objects, Proxies};
 
 use crate::journal::{Journal, Mirror};
@@ -15,6 +16,8 @@ use crate::world::World;
 
 /// How often the mesh looks for changes; istiod gathers them for as long.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often a Prometheus looks at the counters, unless said otherwise.
+const SAMPLED_EVERY: Duration = Duration::from_secs(5);
 /// What a mesh is made of, by resource.
 const RESOURCES: [&str; 6] = [
     "virtualservices.networking.istio.io",
@@ -57,13 +60,19 @@ impl LiveMesh {
 impl World {
     /// Puts a mesh over the cluster and sends load through it.
     pub fn add_mesh(&mut self, setting: MeshSetting, loads: Vec<Load>) -> LiveMesh {
+        self.add_mesh_sampled(setting, loads, SAMPLED_EVERY)
+    }
+
+    /// The same with another time between two samples of its counters.
+    pub fn add_mesh_sampled(&mut self, setting: MeshSetting, loads: Vec<Load>, every: Duration) -> LiveMesh {
         let mut random = Random::new(setting.seed, "mesh");
         let most = u64::try_from(setting.most_behind.as_millis()).unwrap_or(u64::MAX);
         let mut delay = || i64::try_from(random.between(0, most.max(1))).unwrap_or(i64::MAX);
         let delays: Vec<Delays> =
             (0..setting.proxies.max(1)).map(|_| Delays { routes: delay(), clusters: delay() }).collect();
         let clock = self.clock();
-        let mut mesh = Mesh::new(Proxies::new(delays), clock.now().as_millisecond());
+        let every = i64::try_from(every.as_millis()).unwrap_or(i64::MAX);
+        let mut mesh = Mesh::with(Proxies::new(delays), clock.now().as_millisecond(), every, Limits::default());
         mesh.loads = loads;
         let live = LiveMesh(Arc::new(Mutex::new(mesh)));
         let (following, journal) = (live.clone(), Arc::clone(self.journal()));
