@@ -105,15 +105,18 @@ impl Newcomer {
         out.into_owned()
     }
 
+    /// Looks again and again until the Rollout is in a phase. A pause on the way is no end: analysis may end it.
     fn waits(&self, phase: &str) {
-        let command = format!("kubectl argo rollouts status web --wait-for={phase} --timeout {}s", PATIENCE.as_secs());
-        let output = self.run(&command);
-        if !output.status.success() {
-            panic!(
-                "not {phase}: {}{}",
-                String::from_utf8_lossy(&output.stdout),
-                self.types("kubectl argo rollouts get rollout web")
-            );
+        let begun = Instant::now();
+        loop {
+            let output = self.run("kubectl argo rollouts status web --watch=false");
+            if String::from_utf8_lossy(&output.stdout).starts_with(phase) {
+                return;
+            }
+            if begun.elapsed() > PATIENCE {
+                panic!("not {phase}: {}", self.types("kubectl argo rollouts get rollout web"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 
@@ -126,11 +129,11 @@ impl Newcomer {
             return;
         }
         match command {
-            promote if promote.ends_with("promote web") || promote.ends_with("abort web") => self.waits("paused"),
-            change if change.contains("set image") => self.waits("healthy"),
-            undo if undo.contains("undo") => self.waits("degraded"),
+            promote if promote.ends_with("promote web") || promote.ends_with("abort web") => self.waits("Paused"),
+            change if change.contains("set image") => self.waits("Healthy"),
+            undo if undo.contains("undo") => self.waits("Degraded"),
             drift if drift.contains("apply -f") => {
-                self.waits("paused");
+                self.waits("Paused");
                 self.types(drift);
                 self.sees_routes_repaired();
                 return;
@@ -180,7 +183,7 @@ fn plays_all_of(scenario: &str) {
     for command in &commands {
         newcomer.plays(command);
     }
-    newcomer.waits("degraded");
+    newcomer.waits("Degraded");
     newcomer.ends();
 }
 

@@ -8,7 +8,6 @@ use crate::crd;
 use crate::faults::Call;
 use crate::managed::Entry;
 use crate::object::{meta_mut, name, namespace};
-use crate::observer::Written;
 use crate::request::Verb;
 use crate::server::ApiServer;
 use crate::store::Key;
@@ -65,22 +64,7 @@ impl ApiServer {
             subresource: "",
             client: KEEPER,
         };
-        let mut count = 0;
-        for change in state.store.changes_after(before) {
-            count += 1;
-            self.shared.observer.written(&Written {
-                call: &call,
-                resource: change.key.resource(),
-                namespace: change.key.namespace(),
-                name: change.key.name(),
-                revision: change.revision,
-                old: change.old.as_ref().map(Object::shared),
-                new: change.new.shared(),
-                removed: change.removed,
-            });
-        }
-        state.store.trim();
-        Ok(count)
+        Ok(self.shared.tell(&mut state, before, &call))
     }
 }
 

@@ -91,6 +91,26 @@ impl Shared {
         // A panic in another request must not take every later one with it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Tells the observer of every change after a revision; says how many there were.
+    pub(crate) fn tell(&self, state: &mut State, after: u64, call: &Call<'_>) -> usize {
+        let mut count = 0;
+        for change in state.store.changes_after(after) {
+            count += 1;
+            self.observer.written(&Written {
+                call,
+                resource: change.key.resource(),
+                namespace: change.key.namespace(),
+                name: change.key.name(),
+                revision: change.revision,
+                old: change.old.as_ref().map(Object::shared),
+                new: change.new.shared(),
+                removed: change.removed,
+            });
+        }
+        state.store.trim();
+        count
+    }
 }
 
 /// A Kubernetes API in this process. Clones share their contents.
@@ -241,19 +261,7 @@ impl ApiServer {
         }
         let before = state.store.revision();
         let result = self.perform(&mut state, parts, body, target, call);
-        for change in state.store.changes_after(before) {
-            self.shared.observer.written(&Written {
-                call,
-                resource: change.key.resource(),
-                namespace: change.key.namespace(),
-                name: change.key.name(),
-                revision: change.revision,
-                old: change.old.as_ref().map(Object::shared),
-                new: change.new.shared(),
-                removed: change.removed,
-            });
-        }
-        state.store.trim();
+        self.shared.tell(&mut state, before, call);
         let mut response = result.unwrap_or_else(|error| answer::failure(&error));
         state.warnings.write(response.headers_mut());
         response
