@@ -42,7 +42,9 @@ async fn create(client: &Client, object: &Value, namespace: &str) {
 }
 
 fn template(image: &str) -> Value {
-    json!({"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "main", "image": image}]}})
+    // Experiments make their Services from the ports.
+    let container = json!({"name": "main", "image": image, "ports": [{"containerPort": 80}]});
+    json!({"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [container]}})
 }
 
 /// One router in a namespace of its own.
