@@ -112,7 +112,7 @@ pub(crate) struct Shared {
     /// Ingresses that may hold weights of nobody.
     pub ingresses: Queue<Key>,
     pub aws: Aws,
-    /// What AWS was last told to say of each Rollout.
+    /// What people were last told that AWS says of each Rollout.
     pub findings: Told<Vec<Event>>,
     pub workloads: Workloads,
     pub runs: Runs,
