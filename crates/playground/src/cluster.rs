@@ -83,7 +83,10 @@ impl Cluster {
         let documents = Source::new("demo.yaml", manifests)
             .all_documents(DuplicateKeys::Refuse)
             .map_err(|errors| PlaygroundError::Manifest(errors.to_string()))?;
-        for document in documents {
+        // What a Rollout names is there before it, so that the first thing people read is no complaint.
+        let is_rollout = |kind: &Value| kind["kind"] == "Rollout";
+        let (last, first): (Vec<_>, Vec<_>) = documents.iter().partition(|document| is_rollout(document.value()));
+        for document in first.into_iter().chain(last) {
             create(&client, document.value()).await?;
         }
         Ok(())

@@ -2,7 +2,6 @@
 //! browser.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-mod base64;
 mod browser;
 mod http;
 mod server;

@@ -1,9 +1,9 @@
-//! A cluster in this process with our controller, in real time, and a dashboard on it.
+//! A cluster, in this process or a real one, with our controller and a dashboard on it, in real time.
 
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tidegate_clock::Clock;
@@ -11,13 +11,25 @@ use tidegate_controller::Controller;
 use tidegate_dashboard::{Options, Server};
 use tidegate_runtime::lease::Leadership;
 use tidegate_sim::{Setting, World as Cluster};
+use tidegate_testbed::Testbed;
+use tokio::task::JoinHandle;
 
 /// How long anything may take before a test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Where it happens.
+enum Place {
+    /// A cluster in this process; it is gone when this is.
+    Embedded(Cluster),
+    Real(Testbed),
+}
+
 pub(crate) struct World {
-    pub(crate) cluster: Cluster,
+    place: Place,
+    /// The administrator.
     pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    controller: Option<JoinHandle<()>>,
 }
 
 fn resource(kind: &str) -> ApiResource {
@@ -31,33 +43,100 @@ fn resource(kind: &str) -> ApiResource {
 }
 
 impl World {
-    /// A cluster with the CRDs and nothing that acts.
+    /// A cluster in this process with the CRDs and nothing that acts.
     pub(crate) async fn still() -> Self {
         let setting = Setting { epoch: Clock::system().now(), ..Setting::new(1) };
         let cluster = Cluster::empty(setting);
-        let client = cluster.client("test");
-        let world = Self { cluster, client };
-        for crd in tidegate_install::crds() {
-            let all: Api<DynamicObject> = Api::all_with(world.client.clone(), &resource("CustomResourceDefinition"));
-            all.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
-        }
+        let (client, clock) = (cluster.client("test"), cluster.clock());
+        let world = Self { place: Place::Embedded(cluster), client, clock, controller: None };
+        world.install().await;
         world
     }
 
-    /// A cluster that lives.
+    /// A cluster in this process that lives.
     pub(crate) async fn start() -> Self {
         let mut world = Self::still().await;
-        world.cluster.add_nodes();
-        world.cluster.add_manager();
-        let options = tidegate_controller::Options { lacks_analysis: false, ..tidegate_controller::Options::default() };
-        let controller = Controller::new(
-            world.cluster.client("rollouts-controller"),
-            world.cluster.clock(),
-            options,
-            Leadership::alone(),
-        );
-        world.cluster.add(controller.run(std::future::pending()));
+        if let Place::Embedded(cluster) = &mut world.place {
+            cluster.add_nodes();
+            cluster.add_manager();
+        }
+        world.lives().await;
         world
+    }
+
+    /// A real control plane, whose own controllers always act; ours does not.
+    pub(crate) async fn real() -> Self {
+        let testbed = Testbed::start(tidegate_testbed::Options::default()).await.unwrap();
+        let client = testbed.client().await.unwrap();
+        let world = Self { place: Place::Real(testbed), client, clock: Clock::system(), controller: None };
+        world.install().await;
+        world
+    }
+
+    async fn install(&self) {
+        let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource("CustomResourceDefinition"));
+        for crd in tidegate_install::crds() {
+            all.create(&PostParams::default(), &serde_json::from_value(crd).unwrap()).await.unwrap();
+        }
+        // A real API server serves a kind a moment after it has heard of it.
+        for kind in ["Rollout", "AnalysisRun", "AnalysisTemplate", "Experiment"] {
+            let served = async {
+                while self.api(kind, "default").list(&ListParams::default()).await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, served).await.unwrap();
+        }
+    }
+
+    /// A client as somebody else, so that it has connections of its own.
+    async fn other_client(&self, user: &str) -> Client {
+        match &self.place {
+            Place::Embedded(cluster) => cluster.client(user),
+            Place::Real(testbed) => testbed.client().await.unwrap(),
+        }
+    }
+
+    /// From now on our controller acts.
+    pub(crate) async fn lives(&mut self) {
+        let options = tidegate_controller::Options { lacks_analysis: false, ..tidegate_controller::Options::default() };
+        let client = self.other_client("rollouts-controller").await;
+        let controller = Controller::new(client, self.clock, options, Leadership::alone());
+        self.controller = Some(tokio::spawn(controller.run(std::future::pending())));
+    }
+
+    /// Nothing of ours acts any more, and nothing of ours is there.
+    pub(crate) async fn is_cleared(&mut self) {
+        if let Some(controller) = self.controller.take() {
+            controller.abort();
+            let _ = controller.await;
+        }
+        for kind in ["Rollout", "AnalysisRun", "Experiment", "ReplicaSet"] {
+            let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource(kind));
+            let gone = async {
+                loop {
+                    let left = all.list(&ListParams::default()).await.unwrap().items;
+                    if left.is_empty() {
+                        return;
+                    }
+                    for object in left {
+                        let namespace = object.metadata.namespace.unwrap_or_default();
+                        let name = object.metadata.name.unwrap_or_default();
+                        let _ = self.api(kind, &namespace).delete(&name, &DeleteParams::default()).await;
+                    }
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, gone).await.unwrap();
+        }
+    }
+
+    /// The API server is gone, the dashboard is not.
+    pub(crate) async fn loses_its_api(self) {
+        match self.place {
+            Place::Real(testbed) => testbed.stop().await,
+            Place::Embedded(_) => panic!("a cluster in this process cannot be lost"),
+        }
     }
 
     pub(crate) fn api(&self, kind: &str, namespace: &str) -> Api<DynamicObject> {
@@ -125,7 +204,7 @@ impl World {
 
     /// A dashboard on this cluster.
     pub(crate) async fn dashboard(&self, options: Options) -> Server {
-        Server::start(self.cluster.client("dashboard"), self.cluster.clock(), options).await.unwrap()
+        Server::start(self.other_client("dashboard").await, self.clock, options).await.unwrap()
     }
 
     /// A Rollout that has become healthy once and then got another image, so that it stands at its first pause.

@@ -1,8 +1,8 @@
 //! The list: what it shows, how it is filtered, that it lives, and that a keyboard is enough.
 
 use serde_json::{Value, json};
+use tidegate_browser::Browser;
 
-use super::driver::Browser;
 use crate::world::{World, canary, options};
 
 /// The names that the list shows, in its order.
@@ -22,7 +22,10 @@ fn still(name: &str, phase: &str, message: &str, team: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_list_shows_all_namespaces_and_follows_the_cluster() {
-    let world = World::start().await;
+    follows(&World::start().await).await;
+}
+
+pub(super) async fn follows(world: &World) {
     world.paused_canary("default", "web").await;
     let server = world.dashboard(options()).await;
     let browser = Browser::open(1280, 800).await;
@@ -47,7 +50,10 @@ async fn the_list_shows_all_namespaces_and_follows_the_cluster() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn search_counters_and_favourites_choose_what_is_shown_and_the_address_remembers() {
-    let world = World::still().await;
+    is_searched(&World::still().await).await;
+}
+
+pub(super) async fn is_searched(world: &World) {
     world.create("a", still("cart", "Healthy", "", "shop")).await;
     world.create("a", still("cart-api", "Degraded", "RolloutAborted: no", "shop")).await;
     world.create("b", still("login", "Paused", "CanaryPauseStep", "auth")).await;
@@ -97,7 +103,10 @@ async fn search_counters_and_favourites_choose_what_is_shown_and_the_address_rem
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_keyboard_is_enough() {
-    let world = World::start().await;
+    needs_no_mouse(&World::start().await).await;
+}
+
+pub(super) async fn needs_no_mouse(world: &World) {
     world.paused_canary("default", "web").await;
     let server = world.dashboard(options()).await;
     let browser = Browser::open(1280, 800).await;

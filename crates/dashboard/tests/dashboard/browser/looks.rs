@@ -2,51 +2,17 @@
 //!
 //! After a change that is meant, `UPDATE_EXPECTED=1 cargo test -p tidegate-dashboard looks` writes the pictures anew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tidegate_browser::{Browser, looks_like};
 
-use super::driver::Browser;
 use super::rollout::run;
-use crate::base64;
 use crate::world::{World, canary, options, pod};
 
-/// Share of the page, in parts of eight by eight points, that may look different.
-const TOLERATED: f64 = 0.05;
-
-/// Loads both pictures, shrinks them and counts what differs; the answer is left in the page.
-const COMPARE: &str = r#"(() => {
-  const [one, other] = arguments_;
-  const load = (data) => new Promise((done, failed) => { const image = new Image(); image.onload = () => done(image); image.onerror = failed; image.src = `data:image/png;base64,${data}`; });
-  window.compared = undefined;
-  Promise.all([load(one), load(other)]).then(([a, b]) => {
-    if (a.width !== b.width || a.height !== b.height) { window.compared = 1; return; }
-    const [wide, high] = [Math.ceil(a.width / 8), Math.ceil(a.height / 8)];
-    const points = (image) => { const canvas = document.createElement("canvas"); canvas.width = wide; canvas.height = high; const context = canvas.getContext("2d"); context.imageSmoothingQuality = "high"; context.drawImage(image, 0, 0, wide, high); return context.getImageData(0, 0, wide, high).data; };
-    const [x, y] = [points(a), points(b)];
-    let different = 0;
-    for (let at = 0; at < x.length; at += 4) if (Math.abs(x[at] - y[at]) + Math.abs(x[at + 1] - y[at + 1]) + Math.abs(x[at + 2] - y[at + 2]) > 96) different += 1;
-    window.compared = different / (wide * high);
-  });
-  return true;
-})()"#;
-
-async fn looks(browser: &Browser, name: &str) {
-    let picture = browser.picture().await;
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/pictures").join(format!("{name}.png"));
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, base64::bytes(&picture)).unwrap();
-        return;
-    }
-    let expected = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    // A page of our own would not be allowed to load pictures from data with scripts of others.
-    browser.go("about:blank").await;
-    let pair = json!([base64::text(&expected), picture]);
-    browser.value(&COMPARE.replace("arguments_", &pair.to_string())).await;
-    browser.until("window.compared !== undefined").await;
-    let different = browser.value("window.compared").await.as_f64().unwrap();
-    assert!(different <= TOLERATED, "{name}: {:.1} % of the page looks different", different * 100.0);
+/// Where the picture of that name is.
+fn picture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pictures").join(name).with_extension("png")
 }
 
 /// The same rollout at every run: nothing acts on it, and nothing in it tells the time.
@@ -102,7 +68,7 @@ async fn pages_look_as_they_did_light_dark_and_on_a_phone() {
             json!(true),
             "{name}: nothing sticks out"
         );
-        looks(&browser, &format!("list-{name}")).await;
+        looks_like(&browser, &picture(&format!("list-{name}"))).await;
         browser.go(&format!("{front}rollout/shop/checkout")).await;
         browser.until("document.querySelector('#phase')?.innerText.includes('Paused') && document.querySelector('#why li, #why p') && document.querySelector('#history .diff') && document.querySelector('#weights svg')").await;
         assert_eq!(
@@ -112,14 +78,14 @@ async fn pages_look_as_they_did_light_dark_and_on_a_phone() {
         );
         // Ages are those of the moment.
         browser.value("document.querySelectorAll('#why .small, #history select').forEach((node) => { node.style.visibility = 'hidden'; })").await;
-        looks(&browser, &format!("rollout-{name}")).await;
+        looks_like(&browser, &picture(&format!("rollout-{name}"))).await;
         browser.go(&format!("{front}rollout/shop/checkout")).await;
         browser.click("[data-run=checkout-rate]").await;
         browser.click("[data-tab=success-rate]").await;
         browser.until("document.querySelectorAll('.plot .point').length === 4").await;
         // What lies behind the dialog has a moment of its own.
         browser.value("document.querySelector('main').hidden = true").await;
-        looks(&browser, &format!("analysis-{name}")).await;
+        looks_like(&browser, &picture(&format!("analysis-{name}"))).await;
     }
     server.stop().await;
 }

@@ -1,7 +1,7 @@
 //! The pages in a real browser.
 
-mod driver;
 mod list;
 mod looks;
+mod real;
 mod rollout;
 mod trouble;

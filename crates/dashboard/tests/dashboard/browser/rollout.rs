@@ -1,14 +1,17 @@
 //! One rollout: what is shown of it, and that every button changes the cluster.
 
 use serde_json::{Value, json};
+use tidegate_browser::Browser;
 use tidegate_dashboard::Options;
 
-use super::driver::Browser;
 use crate::world::{World, canary, options};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_button_changes_the_cluster() {
-    let world = World::start().await;
+    has_buttons_that_work(&World::start().await).await;
+}
+
+pub(super) async fn has_buttons_that_work(world: &World) {
     world.paused_canary("default", "web").await;
     let server = world.dashboard(options()).await;
     let browser = Browser::open(1280, 1000).await;
@@ -81,7 +84,10 @@ pub(super) fn run(owner: &str, uid: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn measured_values_are_plotted_with_their_threshold_and_grow() {
-    let world = World::still().await;
+    plots(&World::still().await).await;
+}
+
+pub(super) async fn plots(world: &World) {
     let rollout = world.create("default", canary("web")).await;
     world.create("default", run("web", rollout["metadata"]["uid"].as_str().unwrap())).await;
     let server = world.dashboard(options()).await;
@@ -109,7 +115,10 @@ async fn measured_values_are_plotted_with_their_threshold_and_grow() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_only_dashboard_has_no_buttons() {
-    let world = World::still().await;
+    is_read_only(&World::still().await).await;
+}
+
+pub(super) async fn is_read_only(world: &World) {
     world.create("default", canary("web")).await;
     let banner = Some("a note for everybody".to_owned());
     let server = world.dashboard(Options { is_read_only: true, banner, ..options() }).await;

@@ -1,15 +1,18 @@
 //! What a page says when something is not there, not allowed, or not reachable.
 
 use serde_json::json;
+use tidegate_browser::Browser;
 use tidegate_dashboard::{Auth, Options};
 
-use super::driver::Browser;
 use crate::server::access::guarded;
 use crate::world::{World, canary, options};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rollout_that_is_deleted_while_it_is_looked_at_is_told_and_comes_back() {
-    let world = World::still().await;
+    is_deleted(&World::still().await).await;
+}
+
+pub(super) async fn is_deleted(world: &World) {
     world.create("default", canary("web")).await;
     let server = world.dashboard(options()).await;
     let browser = Browser::open(1000, 800).await;
@@ -26,7 +29,10 @@ async fn a_rollout_that_is_deleted_while_it_is_looked_at_is_told_and_comes_back(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_finds_its_way_back_after_the_server_was_gone() {
-    let world = World::still().await;
+    finds_its_way_back(&World::still().await).await;
+}
+
+pub(super) async fn finds_its_way_back(world: &World) {
     world.create("default", canary("web")).await;
     let server = world.dashboard(options()).await;
     let address = server.address();
@@ -45,7 +51,10 @@ async fn a_page_finds_its_way_back_after_the_server_was_gone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_done_is_said_in_the_words_of_the_cluster() {
-    let world = World::still().await;
+    cannot_be_done(&World::still().await).await;
+}
+
+pub(super) async fn cannot_be_done(world: &World) {
     let mut rollout = canary("web");
     rollout["status"] = json!({"phase": "Paused", "message": "CanaryPauseStep", "observedGeneration": "1"});
     world.create("default", rollout).await;

@@ -223,7 +223,7 @@ async fn a_cluster_that_does_not_answer_is_told_and_so_is_its_return() {
         }
     });
     let client = Client::new(service, "default");
-    let server = Server::start(client, world.cluster.clock(), options()).await.unwrap();
+    let server = Server::start(client, world.clock, options()).await.unwrap();
     let mut live = open(server.address(), "GET", "/api/v1/summaries/watch", &[], "").await;
     while live.line().await.unwrap()["result"]["type"] != "Complete" {}
     is_down.store(true, std::sync::atomic::Ordering::Relaxed);

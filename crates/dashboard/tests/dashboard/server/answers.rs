@@ -158,7 +158,7 @@ async fn a_port_that_is_taken_is_told_as_such() {
     let first = world.dashboard(options()).await;
     let port = first.address().port();
     let again = tidegate_dashboard::Options { port, ..options() };
-    let second = tidegate_dashboard::Server::start(world.client.clone(), world.cluster.clock(), again).await;
+    let second = tidegate_dashboard::Server::start(world.client.clone(), world.clock, again).await;
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
     first.stop().await;
 }

@@ -10,12 +10,12 @@ use kube::client::Body;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::{Value, json};
+use tidegate_browser::base64::url as base64url;
 use tidegate_clock::Clock;
 use tidegate_dashboard::{Auth, Options, Provider, Server};
 use tidegate_providers::{Request, Response, Transport, TransportError};
 use tower::service_fn;
 
-use crate::base64::url as base64url;
 use crate::http::{ask, get};
 use crate::world::{World, canary, options};
 
@@ -111,7 +111,7 @@ async fn start(world: &World, played: &Arc<Played>) -> (Server, Arc<Mutex<Vec<St
         transport: Arc::new(Wire(Arc::clone(played))),
     };
     let options = Options { auth: Auth::Oidc(Box::new(provider)), ..options() };
-    let server = Server::start(Client::new(service, "default"), world.cluster.clock(), options).await.unwrap();
+    let server = Server::start(Client::new(service, "default"), world.clock, options).await.unwrap();
     (server, asked)
 }
 

@@ -3,11 +3,12 @@
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Without padding and with the letters of URLs.
-pub(crate) fn url(bytes: &[u8]) -> String {
+pub fn url(bytes: &[u8]) -> String {
     text(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
+/// With padding.
+pub fn text(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
         let shifted = |(place, byte): (usize, &u8)| u32::from(*byte) << (16 - 8 * place);
@@ -18,7 +19,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     text
 }
 
-pub(crate) fn bytes(text: &str) -> Vec<u8> {
+/// What a text with the usual letters stands for.
+pub fn bytes(text: &str) -> Vec<u8> {
     let (mut bytes, mut number, mut bits) = (Vec::new(), 0_u32, 0);
     for letter in text.trim_end_matches('=').bytes() {
         let value = LETTERS.iter().position(|known| *known == letter).unwrap();

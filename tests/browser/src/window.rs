@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidegate_testbed::prepare_chromium;
 
-use crate::http::ask;
+use crate::webdriver::ask;
 
 /// How long a page may take to become what it should be.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -17,7 +17,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A browser with one page; closed when it is dropped.
-pub(crate) struct Browser {
+pub struct Browser {
     driver: Child,
     address: SocketAddr,
     session: String,
@@ -26,7 +26,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// A window of this size.
-    pub(crate) async fn open(wide: u32, high: u32) -> Self {
+    pub async fn open(wide: u32, high: u32) -> Self {
         let found = prepare_chromium().unwrap();
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new(&found.driver)
@@ -55,8 +55,8 @@ impl Browser {
         ];
         let options = json!({"binary": found.chromium, "args": arguments});
         let wanted = json!({"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}});
-        let made = ask(address, "POST", "/session", &[("content-type", "application/json")], wanted.to_string()).await;
-        let session = made.json()["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{}", made.body)).to_owned();
+        let made = ask(address, "POST", "/session", wanted.to_string()).await;
+        let session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made:#}")).to_owned();
         let browser = Self { driver, address, session, _profile: profile };
         // Headless windows have frames that nobody sees; the page is what counts.
         let device = json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": false});
@@ -74,26 +74,26 @@ impl Browser {
     async fn tried(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/session/{}/{path}", self.session);
         let text = if method == "GET" { String::new() } else { body.to_string() };
-        let reply = ask(self.address, method, &path, &[("content-type", "application/json")], text).await;
-        reply.json()["value"].clone()
+        ask(self.address, method, &path, text).await["value"].take()
     }
 
     /// A command of Chromium's own protocol.
-    pub(crate) async fn devtools(&self, command: &str, parameters: Value) -> Value {
+    pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         self.command("POST", "goog/cdp/execute", json!({"cmd": command, "params": parameters})).await
     }
 
-    pub(crate) async fn go(&self, url: &str) {
+    /// Goes to an address and waits until it is loaded.
+    pub async fn go(&self, url: &str) {
         self.command("POST", "url", json!({"url": url})).await;
     }
 
     /// The value of a JavaScript expression.
-    pub(crate) async fn value(&self, expression: &str) -> Value {
+    pub async fn value(&self, expression: &str) -> Value {
         self.command("POST", "execute/sync", json!({"script": format!("return ({expression})"), "args": []})).await
     }
 
     /// Waits until an expression is true.
-    pub(crate) async fn until(&self, expression: &str) {
+    pub async fn until(&self, expression: &str) {
         let end = tokio::time::Instant::now() + PATIENCE;
         loop {
             if self.value(&format!("Boolean({expression})")).await == true {
@@ -108,18 +108,24 @@ impl Browser {
     }
 
     /// Waits until the page says something.
-    pub(crate) async fn says(&self, text: &str) {
+    pub async fn says(&self, text: &str) {
         self.until(&format!("document.body.innerText.includes({})", json!(text))).await;
     }
 
     /// Waits for an element, and clicks it as a person does.
-    pub(crate) async fn click(&self, selector: &str) {
+    pub async fn click(&self, selector: &str) {
         self.until(&format!("document.querySelector({})?.checkVisibility()", json!(selector))).await;
         let mut answer = Value::Null;
         // A page that lives may put another element in its place meanwhile; a person would click again.
         for _ in 0..10 {
             let found = self.tried("POST", "element", json!({"using": "css selector", "value": selector})).await;
             if let Some(id) = found[ELEMENT].as_str() {
+                // What is half under a header counts as visible for the driver; a person would scroll.
+                self.value(&format!(
+                    "document.querySelector({})?.scrollIntoView({{block: 'center'}})",
+                    json!(selector)
+                ))
+                .await;
                 answer = self.tried("POST", &format!("element/{id}/click"), json!({})).await;
                 if answer.get("error").is_none() {
                     return;
@@ -131,7 +137,7 @@ impl Browser {
     }
 
     /// Types into whatever has the focus; keys have the names of the DOM.
-    pub(crate) async fn press(&self, keys: &[&str]) {
+    pub async fn press(&self, keys: &[&str]) {
         let named = |key: &str| match key {
             "Enter" => "\u{e007}".to_owned(),
             "Escape" => "\u{e00c}".to_owned(),
@@ -150,18 +156,19 @@ impl Browser {
         self.command("POST", "actions", actions).await;
     }
 
-    pub(crate) async fn type_text(&self, text: &str) {
+    /// Types a text into whatever has the focus.
+    pub async fn type_text(&self, text: &str) {
         let keys: Vec<String> = text.chars().map(String::from).collect();
         self.press(&keys.iter().map(String::as_str).collect::<Vec<_>>()).await;
     }
 
     /// The page as a PNG in base64.
-    pub(crate) async fn picture(&self) -> String {
+    pub async fn picture(&self) -> String {
         self.command("GET", "screenshot", Value::Null).await.as_str().unwrap().to_owned()
     }
 
     /// What went wrong in the page, as it said to its console.
-    pub(crate) async fn complaints(&self) -> Vec<String> {
+    pub async fn complaints(&self) -> Vec<String> {
         let said = self.command("POST", "se/log", json!({"type": "browser"})).await;
         let severe = said.as_array().unwrap().iter().filter(|entry| entry["level"] == "SEVERE");
         severe.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect()
