@@ -74,7 +74,7 @@ impl Browser {
     async fn tried(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/session/{}/{path}", self.session);
         let text = if method == "GET" { String::new() } else { body.to_string() };
-        ask(self.address, method, &path, text).await["value"].take()
+        ask(self.address, method, &path, text).await.get("value").cloned().unwrap_or_default()
     }
 
     /// A command of Chromium's own protocol.

@@ -133,3 +133,11 @@ impl Newcomer {
         assert!(!Path::new(&self.kubeconfig).exists(), "nothing is left behind");
     }
 }
+
+impl Drop for Newcomer {
+    /// A test that fails leaves no playground running.
+    fn drop(&mut self) {
+        let _ = self.keyboard.write_all(&[3]);
+        let _ = self.playground.wait();
+    }
+}
