@@ -96,8 +96,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measure the embedded cluster (`embedded`), the command line (`--cli`), or controllers on a real control plane
-    /// (anything else); all of them when nothing is said
+    /// Measure the embedded cluster (`embedded`), the command line (`--cli`), the dashboard (`--dashboard`), or controllers on a
+    /// real control plane (anything else); all of them when nothing is said
     #[command(disable_help_flag = true)]
     Bench {
         /// Build without training first: quicker to build, slower to run
@@ -203,7 +203,11 @@ fn bench(training: Training, arguments: &[String]) -> Result<ExitCode> {
     if !arguments.is_empty() || code != ExitCode::SUCCESS {
         return Ok(code);
     }
-    run::finished(Command::new(&program).arg("--cli"))
+    let code = run::finished(Command::new(&program).arg("--cli"))?;
+    if code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
+    run::finished(Command::new(&program).arg("--dashboard"))
 }
 
 /// The only place that switches the feature on. Features are unified over the whole workspace, as for the tests, so that

@@ -7,6 +7,7 @@
 //!   fleet.rs     the Rollouts, watched               objects.rs               what is put into the cluster
 //!   latency.rs   restart.rs   planning.rs  routes.rs single figures
 //!   plugin.rs    the command line                    analyses.rs, answers.rs  AnalysisRuns, and what they ask
+//!   day.rs       a simulated day                     dashboard.rs             the dashboard in a real browser
 //!   audit.rs     requests, from the API server's log processes.rs             memory and processor time
 //! ```
 //!
@@ -17,6 +18,8 @@ mod analyses;
 mod answers;
 mod audit;
 mod bare;
+mod dashboard;
+mod day;
 mod figures;
 mod fleet;
 mod latency;
@@ -71,8 +74,11 @@ pub(crate) struct Cli {
     /// Measure the command line instead of a controller
     #[arg(long)]
     cli: bool,
+    /// Measure the dashboard with 2,000 Rollouts, in a real browser, instead of a controller
+    #[arg(long, conflicts_with = "cli")]
+    dashboard: bool,
     /// The command line that is measured [default: our own, next to this program]
-    #[arg(long, value_name = "PROGRAM", requires = "cli")]
+    #[arg(long, value_name = "PROGRAM")]
     plugin: Option<std::path::PathBuf>,
     /// Measure AnalysisRuns instead of Rollouts
     #[arg(long)]
@@ -128,9 +134,9 @@ async fn until_interrupted(cli: &Cli) -> Result<()> {
 }
 
 async fn perform(cli: &Cli) -> Result<()> {
-    if cli.cli {
+    if cli.cli || cli.dashboard {
         let program = cli.plugin.clone().map_or_else(|| beside("kubectl-argo-rollouts"), Ok)?;
-        let text = plugin::measure(&program).await?;
+        let text = if cli.cli { plugin::measure(&program).await? } else { dashboard::measure(&program).await? };
         return std::io::stdout().write_all(text.as_bytes()).context("writing to standard output");
     }
     let commands = if cli.controller.is_empty() { vec![own()?] } else { cli.controller.clone() };

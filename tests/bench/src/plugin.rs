@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use kube::api::{Api, DynamicObject};
 use serde_json::{Value, json};
 
+use crate::day;
 use crate::figures::{Figures, Unit, megabytes, milliseconds, percentile, table};
 use crate::objects::{self, HASH, NAMESPACE};
 use crate::processes::memory;
@@ -57,13 +58,15 @@ pub(crate) async fn measure(program: &Path) -> Result<String> {
     fill(&stage, 500..2000).await?;
     figures.add("list rollouts, 2000", plugin.time(&list)?, Unit::Milliseconds);
     figures.add("list rollouts, 2000, memory", plugin.memory(&list)?, Unit::Megabytes);
+    say("a simulated day of a fleet");
+    day::measure(program, &mut figures)?;
     figures.held("the program", megabytes(size), Unit::Megabytes, Some(SIZE));
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(format!("\nThe command line, median of {RUNS} runs each\n\n{}", table(&[(name, figures)])))
 }
 
 /// Rollouts that stand at their first pause, with statuses as a controller writes them.
-async fn fill(stage: &Stage, numbers: std::ops::Range<usize>) -> Result<()> {
+pub(crate) async fn fill(stage: &Stage, numbers: std::ops::Range<usize>) -> Result<()> {
     let made = numbers.clone().map(|number| objects::rollout(number, 2, false));
     stage.create_all("argoproj.io", "Rollout", made).await?;
     stage.patch_rollouts(numbers, true, |number| json!({"status": paused(number)})).await
