@@ -19,5 +19,5 @@ mod picture;
 mod webdriver;
 mod window;
 
-pub use picture::looks_like;
+pub use picture::{looks_like, looks_roughly_like};
 pub use window::Browser;

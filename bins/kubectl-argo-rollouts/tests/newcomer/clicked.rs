@@ -1,7 +1,9 @@
 //! The same with a mouse: whatever a page can do is clicked in a real browser, and the rest is typed.
 
+use std::path::Path;
+
 use serde_json::json;
-use tidegate_browser::Browser;
+use tidegate_browser::{Browser, looks_roughly_like};
 
 use crate::terminal::Newcomer;
 
@@ -10,6 +12,8 @@ struct Clicking {
     newcomer: Newcomer,
     mix: Browser,
     page: Browser,
+    /// Whether the README has pictures of this scenario.
+    is_in_the_readme: bool,
 }
 
 impl Clicking {
@@ -22,7 +26,7 @@ impl Clicking {
         page.go(&newcomer.address("dashboard")).await;
         page.click("[data-key='default/web'] a.name").await;
         page.until("location.pathname === '/rollouts/rollout/default/web'").await;
-        Self { newcomer, mix, page }
+        Self { newcomer, mix, page, is_in_the_readme: scenario == "host" }
     }
 
     async fn is(&self, phase: &str) {
@@ -60,6 +64,15 @@ impl Clicking {
         self.page.until("!document.querySelector('dialog')").await;
     }
 
+    /// Compares a window with a picture in the README, and goes back to where it was.
+    async fn is_pictured(&self, browser: &Browser, name: &str) {
+        let address = browser.value("location.href").await;
+        browser.value("scrollTo(0, 0)").await;
+        let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+        looks_roughly_like(browser, &pictures.join(name)).await;
+        browser.go(address.as_str().unwrap()).await;
+    }
+
     /// Does with the mouse what a command would do.
     async fn does(&self, command: &str) {
         if let Some((_, image)) = command.split_once("set image web web=") {
@@ -74,6 +87,9 @@ impl Clicking {
         } else if command.ends_with("undo web --to-stable") {
             self.is("Degraded").await;
             self.sees_why_it_was_taken_back().await;
+            if self.is_in_the_readme {
+                self.is_pictured(&self.mix, "application.png").await;
+            }
             let stable =
                 "document.querySelector('.role.stable, .role.active').closest('[data-revision]').dataset.revision";
             let revision = self.page.value(stable).await;
@@ -82,6 +98,9 @@ impl Clicking {
             self.is("Paused").await;
             self.page.until("document.querySelector('#why')?.innerText.includes('promote')").await;
             self.mix.until("document.querySelector('#versions')?.innerText.includes('2.0')").await;
+            if self.is_in_the_readme {
+                self.is_pictured(&self.page, "dashboard.png").await;
+            }
         } else if command.ends_with("get experiments") {
             self.page.until("document.querySelector('.experiment .badge')?.innerText.includes('Successful')").await;
         } else if command.contains("apply -f") {
