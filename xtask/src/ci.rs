@@ -1,15 +1,14 @@
 //! Everything that must hold before a change lands, in the form a developer can run.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::generated::Part;
 use crate::run::{cargo, say, succeed, target_folder};
-use crate::{generated, playground, tidy};
+use crate::{generated, lanes, playground, tidy};
 
 /// Runs all checks; ends with `N passed, N failed`, where a failed check counts as one test.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
@@ -35,6 +34,9 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     finish(&tally)
 }
 
+/// So many test binaries are named with their times at the end.
+const SLOWEST: usize = 10;
+
 #[derive(Default)]
 struct Tally {
     passed: usize,
@@ -55,34 +57,53 @@ fn check(tally: &mut Tally, name: &str, run: impl FnOnce() -> Result<()>) {
     tally.slow.push((name.to_owned(), started.elapsed()));
 }
 
-/// Runs all tests, passing their output on, and counts from the closing lines of the test runner.
+/// Runs all tests, passing on what they say, and counts from the closing lines of the test runner.
 fn tests(root: &Path, tally: &mut Tally) -> Result<()> {
     let started = Instant::now();
-    let mut child = cargo(root)
-        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo test")?;
-    let Some(stdout) = child.stdout.take() else { bail!("cargo test has no output") };
-    let (mut binaries, mut failed) = (0, 0);
-    for line in BufReader::new(stdout).lines() {
-        let line = line.context("cannot read the output of cargo test")?;
-        say(&line);
-        if let Some((passed, broken, ignored)) = counts(&line) {
-            binaries += 1;
+    let mut each = Vec::new();
+    lanes::run(lanes::binaries(root)?, |ran| match ran {
+        Ok(ran) => {
+            say(&format!("     Running {} ({:.1} s)", ran.name, ran.time.as_secs_f64()));
+            count(tally, &ran.output, ran.succeeded);
+            each.push((ran.name, ran.time));
+        }
+        Err(error) => {
+            tally.failed += 1;
+            say(&format!("{error:#}"));
+        }
+    });
+    each.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    each.truncate(SLOWEST);
+    for (name, time) in each {
+        tally.slow.push((format!("  {name}"), time));
+    }
+    let output = cargo(root).args(["test", "--workspace", "--locked", "--doc", "--no-fail-fast"]).output();
+    let output = output.context("cannot start cargo test")?;
+    count(tally, &String::from_utf8_lossy(&output.stdout), output.status.success());
+    if !output.status.success() {
+        say(&String::from_utf8_lossy(&output.stderr));
+    }
+    tally.slow.push(("all tests".to_owned(), started.elapsed()));
+    Ok(())
+}
+
+/// Passes on what a run said and counts its tests.
+fn count(tally: &mut Tally, output: &str, succeeded: bool) {
+    let (mut closed, mut failed) = (0, 0);
+    for line in output.lines() {
+        say(line);
+        if let Some((passed, broken, ignored)) = counts(line) {
+            closed += 1;
             tally.passed += passed;
             // A test that does not run shows nothing, so it does not count as passed anywhere.
             failed += broken + ignored;
         }
     }
-    let status = child.wait().context("cannot wait for cargo test")?;
-    if binaries == 0 || (!status.success() && failed == 0) {
+    if closed == 0 || (!succeeded && failed == 0) {
         failed += 1;
-        say(&format!("cargo test itself failed ({status})"));
+        say("this run did not come to its end");
     }
     tally.failed += failed;
-    tally.slow.push(("cargo test".to_owned(), started.elapsed()));
-    Ok(())
 }
 
 /// Passed, failed and ignored of a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; …`.

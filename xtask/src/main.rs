@@ -6,6 +6,7 @@
 mod ci;
 mod dist;
 mod generated;
+mod lanes;
 mod playground;
 mod run;
 mod tidy;

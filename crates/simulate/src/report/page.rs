@@ -86,7 +86,7 @@ code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-w
 summary{cursor:pointer;color:var(--soft);margin:10px 0}
 @media (max-width:560px){.charts{grid-template-columns:1fr}}
 @media print{:root{--page:#fff}body{font-size:12px}main{max-width:none;padding:0}.charts{grid-template-columns:1fr 1fr}
-h2{break-after:avoid}tr{break-inside:avoid}details>*{display:block}}
+h2{break-after:avoid}tr{break-inside:avoid}details>*{display:block}.table{overflow:visible}table{font-size:10px}th,td{padding:2px 5px}}
 ";
 
 #[cfg(test)]
