@@ -33,7 +33,7 @@ pub struct Mesh {
     /// Whether flows are counted and sampled. Where nobody asks for metrics that is most of the work.
     pub keeps_metrics: bool,
     plans: BTreeMap<(usize, usize, usize), Known>,
-    met: BTreeMap<(usize, String), Met>,
+    met: Vec<BTreeMap<String, Met>>,
     proxies: Proxies,
     telemetry: Telemetry,
     store: Store,
@@ -69,6 +69,14 @@ pub struct Met {
     pub latency: f64,
 }
 
+impl Met {
+    fn add(&mut self, count: &Count, is_failed: bool) {
+        self.requests = self.requests.saturating_add(count.total());
+        self.failed = self.failed.saturating_add(if is_failed { count.total() } else { 0 });
+        self.latency += count.latency();
+    }
+}
+
 impl Mesh {
     /// A mesh that begins at a moment.
     pub fn new(proxies: Proxies, now: Millis) -> Self {
@@ -82,7 +90,7 @@ impl Mesh {
             loads: Vec::new(),
             keeps_metrics: true,
             plans: BTreeMap::new(),
-            met: BTreeMap::new(),
+            met: Vec::new(),
             proxies,
             telemetry,
             store,
@@ -111,9 +119,9 @@ impl Mesh {
         &self.telemetry
     }
 
-    /// What each load met since the beginning: by its place among the loads and by the hash of the template of the pods
-    /// that answered, which is empty where none did.
-    pub fn met(&self) -> &BTreeMap<(usize, String), Met> {
+    /// What each load met since the beginning, in the order of the loads: by the hash of the template of the pods that
+    /// answered, which is empty where none did.
+    pub fn met(&self) -> &[BTreeMap<String, Met>] {
         &self.met
     }
 
@@ -159,7 +167,10 @@ impl Mesh {
 
     fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
         let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
-        for (place, load) in self.loads.iter_mut().enumerate() {
+        if self.met.len() < self.loads.len() {
+            self.met.resize_with(self.loads.len(), BTreeMap::new);
+        }
+        for (place, (load, met)) in self.loads.iter_mut().zip(&mut self.met).enumerate() {
             let arrivals = load.arrivals(self.now, until);
             let mut plans = BTreeMap::<(usize, usize), (Arc<Plan>, Tally)>::new();
             for number in 0..arrivals.sent {
@@ -188,12 +199,13 @@ impl Mesh {
                 let protocol = load.mixture.get(index).map(|(request, _)| request.protocol).unwrap_or_default();
                 for ((choice, code), count) in tally {
                     let pod = plan.pod(choice);
-                    let hash = pod.map(|pod| pod.hash.clone()).unwrap_or_default();
-                    let met = self.met.entry((place, hash)).or_default();
-                    met.requests = met.requests.saturating_add(count.total());
-                    met.latency += count.latency();
                     let is_failed = if pod.is_some() { code >= 500 && protocol == Protocol::Http } else { true };
-                    met.failed = met.failed.saturating_add(if is_failed { count.total() } else { 0 });
+                    let hash = pod.map_or("", |pod| &pod.hash);
+                    // Asked first, because a key of its own for each would be most of the work.
+                    match met.get_mut(hash) {
+                        Some(met) => met.add(&count, is_failed),
+                        None => met.entry(hash.to_owned()).or_default().add(&count, is_failed),
+                    }
                     if self.keeps_metrics {
                         record(&mut self.telemetry, protocol, &plan.outcome(choice), code, &count);
                     }

@@ -168,18 +168,19 @@ impl Run<'_> {
 
     /// Makes the update, and lets faults begin. Says what was done to each Rollout.
     async fn begin(&mut self) -> Result<Vec<Option<String>>, PlayError> {
-        let met = self.stage.traffic.met();
         {
             let mut seen = self.stage.seen.lock();
             seen.events.clear();
             for record in &mut self.records {
                 if let Some(watched) = seen.rollouts.get_mut(&record.name) {
                     watched.peak = 0;
-                    record.begin(watched, &met);
+                    record.begin(watched);
                 }
             }
             seen.old = self.records.iter().map(|record| record.old.clone()).collect();
         }
+        let (traffic, records) = (&self.stage.traffic, &mut self.records);
+        traffic.read_met(|met| records.iter_mut().for_each(|record| record.begin_counting(met)));
         // The time of the update is known to whoever gives values of metrics.
         let _ = self.stage.begun.set(Instant::now());
         let menu = self.setting.faults.menu(self.setting.seed);
@@ -266,12 +267,12 @@ impl Run<'_> {
 
     /// Takes in what happened; says whether anything did.
     fn look(&mut self, begun: Begun, now: Duration) -> bool {
-        let met = self.stage.traffic.met();
+        let (traffic, records) = (&self.stage.traffic, &mut self.records);
+        traffic.read_met(|met| records.iter_mut().for_each(|record| record.count(met)));
         let mut seen = self.stage.seen.lock();
         let events = std::mem::take(&mut seen.events);
         let mut has_moved = !events.is_empty();
         for record in &mut self.records {
-            record.count(&met);
             if let Some(watched) = seen.rollouts.get_mut(&record.name)
                 && std::mem::take(&mut watched.is_changed)
             {

@@ -73,18 +73,22 @@ impl Record {
         }
     }
 
-    /// The update begins: what is running now is old, and what was counted does not count.
-    pub(crate) fn begin(&mut self, watched: &Watched, met: &BTreeMap<(usize, String), Met>) {
+    /// The update begins: what is running now is old.
+    pub(crate) fn begin(&mut self, watched: &Watched) {
         let status = watched.rollout.as_ref().and_then(|rollout| rollout.pointer("/status/stableRS"));
         self.old = status.and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.before = self.counted(met);
         self.state = state(watched, &self.old);
+    }
+
+    /// The update has begun: what was counted until now does not count.
+    pub(crate) fn begin_counting(&mut self, met: &[BTreeMap<String, Met>]) {
+        self.before = self.counted(met);
         self.sample(Duration::ZERO);
     }
 
-    fn counted(&self, met: &BTreeMap<(usize, String), Met>) -> Traffic {
+    fn counted(&self, met: &[BTreeMap<String, Met>]) -> Traffic {
         let mut traffic = Traffic::default();
-        for ((_, hash), met) in met.range((self.load, String::new())..(self.load + 1, String::new())) {
+        for (hash, met) in met.get(self.load).into_iter().flatten() {
             let part = match hash.as_str() {
                 "" => &mut traffic.nowhere,
                 hash if hash == self.old => &mut traffic.old,
@@ -101,7 +105,7 @@ impl Record {
     }
 
     /// Takes in what the mesh has counted until now.
-    pub(crate) fn count(&mut self, met: &BTreeMap<(usize, String), Met>) {
+    pub(crate) fn count(&mut self, met: &[BTreeMap<String, Met>]) {
         self.traffic = minus(&self.counted(met), &self.before);
     }
 

@@ -80,9 +80,9 @@ impl Traffic {
         answer(inner.mesh.store(), path, parameters, inner.mesh.now())
     }
 
-    /// What each load met until now.
-    pub(crate) fn met(&self) -> BTreeMap<(usize, String), Met> {
-        self.now().mesh.met().clone()
+    /// Reads what each load met until now. It is not given away: a copy for each look would be most of the work of a fleet.
+    pub(crate) fn read_met(&self, read: impl FnOnce(&[BTreeMap<String, Met>])) {
+        read(self.now().mesh.met());
     }
 
     /// Tells the mesh what there is now; what it cannot read is given back.
