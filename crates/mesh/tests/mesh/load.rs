@@ -79,8 +79,7 @@ fn what_a_load_met_is_counted_by_template_also_when_routes_change_and_no_metrics
     mesh.loads.push(Load::of(from_shop("web"), 100.0));
     mesh.loads.push(Load::of(from_shop("nobody"), 10.0));
     let mut random = numbers();
-    let met =
-        |mesh: &Mesh, load: usize, hash: &str| mesh.met()[load].get(hash).copied().unwrap_or_default();
+    let met = |mesh: &Mesh, load: usize, hash: &str| mesh.met()[load].get(hash).copied().unwrap_or_default();
     mesh.advance(10_000, &mut random);
     assert_eq!((met(&mesh, 0, "old").requests, met(&mesh, 0, "new").requests), (1000, 0));
     assert_eq!((met(&mesh, 1, "").requests, met(&mesh, 1, "").failed), (100, 100));
