@@ -56,7 +56,11 @@ fn tracked_files(root: &Path) -> Result<Vec<SourceFile>> {
         bail!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     let names = String::from_utf8_lossy(&output.stdout).into_owned();
-    let read = |path: &str| Some(SourceFile { path: path.to_owned(), text: fs::read_to_string(root.join(path)).ok()? });
+    // A picture has no text, but documents show it.
+    let read = |path: &str| {
+        let text = String::from_utf8(fs::read(root.join(path)).ok()?).unwrap_or_default();
+        Some(SourceFile { path: path.to_owned(), text })
+    };
     Ok(names.split('\0').filter(|path| !path.is_empty()).filter_map(read).collect())
 }
 
