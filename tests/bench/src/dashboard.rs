@@ -4,11 +4,12 @@
 //! No controller runs: the Rollouts, their statuses and their changes are written by the bench.
 
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tidegate_browser::Browser;
+use tidegate_clock::Clock;
 use tidegate_testbed::{Part, free_ports};
 use tokio::time::MissedTickBehavior;
 
@@ -146,7 +147,7 @@ async fn heap(browser: &Browser) -> Result<f64> {
 }
 
 fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0)
+    Clock::system().now().as_millisecond() as f64
 }
 
 /// Milliseconds from a change being asked for until the page shows it; both by the clock of this machine.

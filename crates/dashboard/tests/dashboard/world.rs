@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 enum Place {
     /// A cluster in this process; it is gone when this is.
     Embedded(Cluster),
-    Real(Testbed),
+    Real(Box<Testbed>),
 }
 
 pub(crate) struct World {
@@ -68,7 +68,7 @@ impl World {
     pub(crate) async fn real() -> Self {
         let testbed = Testbed::start(tidegate_testbed::Options::default()).await.unwrap();
         let client = testbed.client().await.unwrap();
-        let world = Self { place: Place::Real(testbed), client, clock: Clock::system(), controller: None };
+        let world = Self { place: Place::Real(Box::new(testbed)), client, clock: Clock::system(), controller: None };
         world.install().await;
         world
     }
