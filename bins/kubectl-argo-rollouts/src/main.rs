@@ -5,10 +5,6 @@ use std::process::ExitCode;
 
 use tidegate_cli::{Streams, run};
 
-/// `simulate` and the playground make and drop objects by the million.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
     let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());

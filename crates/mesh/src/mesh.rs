@@ -33,6 +33,8 @@ pub struct Mesh {
     /// Whether flows are counted and sampled. Where nobody asks for metrics that is most of the work.
     pub keeps_metrics: bool,
     plans: BTreeMap<(usize, usize, usize), Known>,
+    /// By request of a mixture and then by proxy; empty but while requests are sent.
+    slots: Vec<Slot>,
     met: Vec<BTreeMap<String, Met>>,
     proxies: Proxies,
     telemetry: Telemetry,
@@ -90,6 +92,7 @@ impl Mesh {
             loads: Vec::new(),
             keeps_metrics: true,
             plans: BTreeMap::new(),
+            slots: Vec::new(),
             met: Vec::new(),
             proxies,
             telemetry,
@@ -166,38 +169,44 @@ impl Mesh {
     }
 
     fn send_all(&mut self, until: Millis, random: &mut dyn FnMut() -> u64) {
-        let proxies = u64::try_from(self.proxies.count()).unwrap_or(u64::MAX);
+        let width = self.proxies.count();
+        let proxies = u64::try_from(width).unwrap_or(u64::MAX);
         if self.met.len() < self.loads.len() {
             self.met.resize_with(self.loads.len(), BTreeMap::new);
         }
         for (place, (load, met)) in self.loads.iter_mut().zip(&mut self.met).enumerate() {
             let arrivals = load.arrivals(self.now, until);
-            let mut plans = BTreeMap::<(usize, usize), (Arc<Plan>, Tally)>::new();
+            let room = load.mixture.len().saturating_mul(width);
+            if self.slots.len() < room {
+                self.slots.resize_with(room, Slot::default);
+            }
             for number in 0..arrivals.sent {
                 let Some(index) = load.pick(fraction(random())) else { break };
                 let Some((request, _)) = load.mixture.get(index) else { break };
                 let Some(proxy) = random().checked_rem(proxies).and_then(|proxy| usize::try_from(proxy).ok()) else {
                     break;
                 };
-                let (plan, tally) = plans.entry((index, proxy)).or_insert_with(|| {
+                let Some(slot) = self.slots.get_mut(index * width + proxy) else { break };
+                let plan = slot.plan.get_or_insert_with(|| {
                     let config = self.proxies.view(proxy, self.now);
                     let known = self.plans.get(&(place, index, proxy)).filter(|known| known.is_of(request, &config));
                     let plan = known.map(|known| Arc::clone(&known.plan));
-                    let plan = plan.unwrap_or_else(|| {
+                    plan.unwrap_or_else(|| {
                         let plan = Arc::new(config.plan(request));
                         let known = Known { request: request.clone(), config, plan: Arc::clone(&plan) };
                         self.plans.insert((place, index, proxy), known);
                         plan
-                    });
-                    (plan, Tally::default())
+                    })
                 });
                 let choice = plan.choose(random());
                 let (code, latency) = answer(plan.pod(choice), fraction(random()), fraction(random()));
-                tally.entry((choice, code)).or_default().add(arrivals.at(number), arrivals.times, latency);
+                slot.tally.count(choice, code).add(arrivals.at(number), arrivals.times, latency);
             }
-            for ((index, _), (plan, tally)) in plans {
+            for (number, slot) in self.slots.iter_mut().take(room).enumerate() {
+                let Some(plan) = slot.plan.take() else { continue };
+                let index = number / width;
                 let protocol = load.mixture.get(index).map(|(request, _)| request.protocol).unwrap_or_default();
-                for ((choice, code), count) in tally {
+                for ((choice, code), count) in slot.tally.0.drain(..) {
                     let pod = plan.pod(choice);
                     let is_failed = if pod.is_some() { code >= 500 && protocol == Protocol::Http } else { true };
                     let hash = pod.map_or("", |pod| &pod.hash);
@@ -227,7 +236,29 @@ pub struct Sent {
 }
 
 /// Requests of one plan by what chance made of them: where they went and with which status they came back.
-type Tally = BTreeMap<(Choice, u16), Count>;
+#[derive(Clone, Debug, Default)]
+struct Tally(Vec<((Choice, u16), Count)>);
+
+impl Tally {
+    fn count(&mut self, choice: Choice, code: u16) -> &mut Count {
+        let at = match self.0.binary_search_by_key(&(choice, code), |(key, _)| *key) {
+            Ok(at) => at,
+            Err(at) => {
+                self.0.insert(at, ((choice, code), Count::default()));
+                at
+            }
+        };
+        &mut self.0[at].1
+    }
+}
+
+/// What is sent through one proxy until it learns something or is looked at. Kept for the next time, because there are millions
+/// of such times and each would ask for memory of its own.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    plan: Option<Arc<Plan>>,
+    tally: Tally,
+}
 
 /// Status and milliseconds; a proxy that answers itself takes no time, and its status is known.
 fn answer(pod: Option<&Pod>, luck: f64, speed: f64) -> (u16, f64) {
