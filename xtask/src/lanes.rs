@@ -16,6 +16,8 @@ use crate::run::cargo;
 /// Binaries at a time, each with one test at a time: as many tests wait for something as there is room for, and no more of them
 /// compute than the two that `cargo test` would run on two cores, most of the time.
 const LANES: usize = 3;
+/// The one that does nothing but compute, and longer than all others: two of its tests at a time, or the others wait for it.
+const COMPUTES: &str = "scenario seeds";
 /// Those that take longest begin first, so that no lane is left waiting for them at the end.
 const LONGEST: [&str; 5] = ["seeds", "pages", "newcomer", "dashboard", "routers"];
 
@@ -87,8 +89,9 @@ pub(crate) fn run(binaries: Vec<Binary>, mut over: impl FnMut(Result<Ran>)) {
 
 fn ran(binary: &Binary) -> Result<Ran> {
     let begun = Instant::now();
+    let threads = if binary.name == COMPUTES { 2 } else { 1 };
     let output = Command::new(&binary.program)
-        .arg("--test-threads=1")
+        .arg(format!("--test-threads={threads}"))
         .current_dir(&binary.folder)
         .env("CARGO_MANIFEST_DIR", &binary.folder)
         .stdin(Stdio::null())
