@@ -56,24 +56,41 @@ async fn holder(testbed: &Testbed) -> String {
 struct Floor {
     is_full: bool,
     lowest: Option<i64>,
+    /// What was seen, in order: available pods of one set, and of all.
+    story: Vec<String>,
 }
 
 async fn watch_pods(sets: Api<DynamicObject>, floor: Arc<Mutex<Floor>>) {
     let mut available = std::collections::BTreeMap::new();
     let mut events = std::pin::pin!(watcher(sets, watcher::Config::default()));
+    // A list is of one moment: nothing is summed up in the middle of it.
+    let mut lists = false;
     while let Some(event) = events.next().await {
+        let mut line = String::new();
         match event {
             Ok(Event::Apply(set) | Event::InitApply(set)) => {
                 let count = set.data["status"]["availableReplicas"].as_i64().unwrap_or(0);
-                available.insert(set.metadata.name.unwrap(), count);
+                let (wanted, version) = (&set.data["spec"]["replicas"], set.metadata.resource_version.unwrap());
+                let name = set.metadata.name.unwrap();
+                line = format!("{version} {name}: {count} of {wanted}");
+                available.insert(name, count);
             }
             Ok(Event::Delete(set)) => {
                 available.remove(&set.metadata.name.unwrap());
             }
-            _ => continue,
+            Ok(Event::Init) => {
+                lists = true;
+                available.clear();
+            }
+            Ok(Event::InitDone) => lists = false,
+            Err(error) => line = error.to_string(),
         }
         let sum: i64 = available.values().sum();
         let mut floor = floor.lock().unwrap();
+        floor.story.push(format!("{line} -> {sum}{}", if lists { " (list)" } else { "" }));
+        if lists {
+            continue;
+        }
         floor.is_full |= sum >= REPLICAS;
         if floor.is_full {
             floor.lowest = Some(floor.lowest.map_or(sum, |lowest| lowest.min(sum)));
@@ -153,7 +170,9 @@ async fn five_leaders_are_killed_in_the_middle_of_updates_and_another_goes_on_wi
     let image = ["get", "rs", "-o", "jsonpath={.items[?(@.spec.replicas>0)].spec.template.spec.containers[0].image}"];
     until("image", &testbed, &image, "shop:6", &leading.1).await;
     watch.abort();
-    assert!(floor.lock().unwrap().lowest >= Some(REPLICAS), "pods fell to {:?}", floor.lock().unwrap().lowest);
+    let floor = floor.lock().unwrap();
+    assert!(floor.lowest >= Some(REPLICAS), "pods fell to {:?}:\n{}", floor.lowest, floor.story.join("\n"));
+    drop(floor);
     assert_eq!(assert_only_leaders_write(testbed.audit_log()), 6, "leaders there were");
     let events = kubectl(&testbed, &["get", "events", "-o", "jsonpath={range .items[*]}{.reason}{'\\n'}{end}"]).await;
     let completed = events.lines().filter(|reason| *reason == "RolloutCompleted").count();

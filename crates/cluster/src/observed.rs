@@ -9,6 +9,7 @@ use tidegate_api::rollout::{AnalysisTemplateRef, Rollout};
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
 use tidegate_engine::{Observed, SeenWorkload, Workload, needs_pods, routing};
+use tidegate_traffic::router::Seen;
 use tidegate_validate::references::{Found, Lookup, service_roles, template_references};
 use tidegate_view::Objects;
 
@@ -73,9 +74,11 @@ async fn found(cluster: &Cluster, rollout: &Rollout) -> Result<Found, ApiError> 
     Ok(found)
 }
 
-/// All that a Rollout names, its DestinationRule too.
-pub async fn named(cluster: &Cluster, rollout: &Rollout) -> Result<(Found, Option<Lookup<Value>>), ApiError> {
-    Ok((found(cluster, rollout).await?, destination_rule(cluster, rollout).await?))
+/// All that a Rollout names, and the objects of its routers.
+pub async fn named(cluster: &Cluster, rollout: &Rollout) -> Result<(Found, Seen), ApiError> {
+    let (mut found, seen) = (found(cluster, rollout).await?, crate::routers::all(cluster, rollout).await?);
+    routing::put_found(rollout, &seen, &mut found);
+    Ok((found, seen))
 }
 
 /// The DestinationRule that a Rollout names.

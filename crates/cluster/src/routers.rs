@@ -1,9 +1,11 @@
-//! Objects of traffic routers besides Istio, as the engine asks for them.
+//! Objects of traffic routers, as the engine asks for them.
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tidegate_engine::{Observed, Traffic, routing};
-use tidegate_traffic::router::{Need, Resource, Seen};
+use tidegate_api::rollout::Rollout;
+use tidegate_engine::routing::{self, Routers};
+use tidegate_engine::{Observed, Traffic};
+use tidegate_traffic::router::{Need, Resource, Seen, Versions};
 use tidegate_validate::references::Lookup;
 
 use crate::address::escaped;
@@ -14,12 +16,33 @@ use crate::request::Cluster;
 /// Takes in all that the routers of a Rollout have to see.
 pub(crate) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) -> Result<(), ApiError> {
     let (nothing, versions) = (Traffic::default(), seen.routes.versions.clone());
-    let Some(others) = routing::Others::of(&seen.rollout, &versions, &nothing, now) else { return Ok(()) };
+    let Some(others) = Routers::besides_istio(&seen.rollout, &versions, &nothing, now) else { return Ok(()) };
+    let found = look(cluster, &others).await?;
+    let objects = found.objects().filter_map(|(_, object)| Some(Lookup::Found(object?.clone())));
+    seen.routes.routed_at = seen.routes.routed_at.max(objects.filter_map(|object| written_at(&object)).max());
+    seen.routes.verified = others.routers.iter().find_map(|router| router.verified());
+    routing::put_found(&seen.rollout, &found, &mut seen.found);
+    drop(others);
+    seen.routes.routers = found;
+    Ok(())
+}
+
+/// The objects of all routers of a Rollout, Istio's among them.
+pub(crate) async fn all(cluster: &Cluster, rollout: &Rollout) -> Result<Seen, ApiError> {
+    let (nothing, versions) = (Traffic::default(), Versions::default());
+    match Routers::all(rollout, &versions, &nothing, Timestamp::UNIX_EPOCH) {
+        Some(routers) => look(cluster, &routers).await,
+        None => Ok(Seen::default()),
+    }
+}
+
+/// Reads all that routers ask for. What is found may lead to more.
+async fn look(cluster: &Cluster, routers: &Routers<'_>) -> Result<Seen, ApiError> {
     let mut found = Seen::default();
     loop {
-        let needs = others.needs(&found);
+        let needs = routers.needs(&found);
         if needs.is_empty() {
-            break;
+            return Ok(found);
         }
         for need in needs {
             match need {
@@ -28,11 +51,7 @@ pub(crate) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) 
                     match read(cluster, &name.resource, &name.namespace, &rest, &name.to_string()).await? {
                         Read::NotServed => found.put_unserved(&name.resource),
                         Read::Missing => found.put(name, None),
-                        Read::Found(object) => {
-                            let looked = Lookup::Found(object.clone());
-                            seen.routes.routed_at = seen.routes.routed_at.max(written_at(&looked));
-                            found.put(name, Some(object));
-                        }
+                        Read::Found(object) => found.put(name, Some(object)),
                     }
                 }
                 Need::Selected(selection) => {
@@ -52,11 +71,6 @@ pub(crate) async fn see(cluster: &Cluster, seen: &mut Observed, now: Timestamp) 
             }
         }
     }
-    seen.routes.verified = others.routers.iter().find_map(|router| router.verified());
-    routing::put_found(&seen.rollout, &found, &mut seen.found);
-    drop(others);
-    seen.routes.routers = found;
-    Ok(())
 }
 
 enum Read {

@@ -124,7 +124,7 @@ async fn see_other_routers(shared: &Shared, seen: &mut Observed) -> Result<(), L
     let rollout = &seen.rollout;
     let nothing = Traffic::default();
     let now = shared.executor.clock.now_seconds();
-    let Some(others) = routing::Others::of(rollout, &seen.routes.versions, &nothing, now) else {
+    let Some(others) = routing::Routers::besides_istio(rollout, &seen.routes.versions, &nothing, now) else {
         shared.executor.routers.forget(&Key::of(&rollout.metadata));
         return Ok(());
     };
@@ -152,7 +152,7 @@ fn hosts(seen: &Observed) -> Vec<String> {
     };
     let nothing = Traffic::default();
     let versions = &seen.routes.versions;
-    let others = routing::Others::of(&seen.rollout, versions, &nothing, Timestamp::UNIX_EPOCH);
+    let others = routing::Routers::besides_istio(&seen.rollout, versions, &nothing, Timestamp::UNIX_EPOCH);
     let (Some(alb), Some(others)) = (Alb::of(canary, versions), others) else { return Vec::new() };
     // An Ingress that cannot be read is told of elsewhere.
     let hosts = alb.hosts(&seen.routes.routers, &others.wanted).unwrap_or_default();

@@ -12,7 +12,7 @@ use tidegate_validate::references::Lookup;
 
 use crate::observed::Observed;
 use crate::plan::{Action, SetEdit, Traffic, Write};
-use crate::routing::{self, Others};
+use crate::routing::{self, Routers};
 use crate::sets::SetFacts;
 
 /// Puts the effect of writes into what was seen; false when that of one of them is not known before it is made.
@@ -67,7 +67,7 @@ fn foresee_routes(seen: &mut Observed, traffic: &Traffic, now: Timestamp) -> Opt
             edited.extend(object.map(|object| (name, object)));
         }
     }
-    if let Some(others) = Others::of(&seen.rollout, &seen.routes.versions, traffic, now) {
+    if let Some(others) = Routers::besides_istio(&seen.rollout, &seen.routes.versions, traffic, now) {
         let changes = others.changes(&seen.routes.routers).ok()?;
         if changes.iter().any(|change| change.body().is_none()) {
             return None;

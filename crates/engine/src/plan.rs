@@ -9,7 +9,8 @@ use tidegate_api::experiment::Experiment;
 use tidegate_api::raw::Raw;
 use tidegate_api::rollout::{RolloutStatus, WeightDestination};
 use tidegate_api::view::ReplicaSet;
-use tidegate_traffic::istio::{ManagedRoute, Stage};
+use tidegate_traffic::istio::Stage;
+use tidegate_traffic::router::ManagedRoute;
 
 use crate::waiting::Waiting;
 

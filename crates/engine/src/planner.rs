@@ -24,9 +24,6 @@ use crate::sets::{self, Claim, SetFacts, Sets};
 use crate::steps;
 use crate::unsupported;
 
-/// Where routes are named; what is wrong there stops routing and whatever follows from it, not the care for pods.
-const ROUTES: &str = "spec.strategy.canary.trafficRouting.istio";
-
 /// What to do about a Rollout now.
 ///
 /// The same input gives the same plan. A plan that is carried out, or cut off after any of its writes, leads to a state
@@ -159,8 +156,8 @@ fn in_force(seen: &Observed) -> Result<Asked, String> {
         return Err(error.to_string());
     }
     let unfit = references::check(rollout, Some(&template), &seen.found);
-    let is_about_routes = |path: &str| path.starts_with(ROUTES);
-    if let Some(error) = unfit.iter().find(|error| !is_about_routes(&error.path)) {
+    // What is wrong with routes stops routing and whatever follows from it, not the care for pods.
+    if let Some(error) = unfit.iter().find(|error| !references::is_about_routes(error)) {
         return Err(error.to_string());
     }
     let route_problem = unfit.first().map(ToString::to_string).or_else(|| routing::problem(seen));

@@ -2,12 +2,18 @@
 
 use serde_json::Value;
 
-use crate::router::fields::{list, text};
+use crate::router::fields::{at, list, text};
 use crate::router::{RouterError, Wording};
 
 /// The Service of a path, empty when it leads somewhere else.
 pub(crate) fn service(path: &Value) -> &str {
     text(path, &["backend", "service", "name"])
+}
+
+/// The port of a path, by number or name; null when there is none.
+pub(crate) fn port(path: &Value) -> &Value {
+    let port = at(path, &["backend", "service", "port"]);
+    port.get("number").filter(|number| !number.is_null()).unwrap_or_else(|| at(port, &["name"]))
 }
 
 /// The rules of an Ingress.

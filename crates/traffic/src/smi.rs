@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use tidegate_api::rollout::SmiTrafficRouting;
 use tidegate_api::wire::Text;
 
-use crate::istio::{SeenRoute, whole_number};
+use crate::istio::whole_number;
 use crate::router::fields::{at, list, put, text};
 use crate::router::weighted::{Split, count, seen_route};
 use crate::router::{
-    Change, Event, Failure, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written,
+    Change, Event, Failure, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, Versions, Wanted, Wording, Written,
 };
 
 const TOTAL: i64 = 100;

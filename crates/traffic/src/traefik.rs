@@ -4,10 +4,12 @@ use serde_json::Value;
 use tidegate_api::rollout::TraefikTrafficRouting;
 use tidegate_api::wire::Text;
 
-use crate::istio::SeenRoute;
-use crate::router::fields::{list, put, text};
+use crate::router::fields::{at, list, put, text};
+use crate::router::reach::Known;
 use crate::router::weighted::{Role, Weighted};
-use crate::router::{Change, Failure, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
+use crate::router::{
+    Change, Failure, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions, Wanted, Wording,
+};
 
 /// A weight that nobody sets.
 const DEFAULT_WEIGHT: i64 = 1;
@@ -68,6 +70,14 @@ impl Traefik<'_> {
     }
 }
 
+/// Whether an entry is the canary Service of the Rollout's namespace, and not another TraefikService.
+fn is_own(entry: &Value, wanted: &Wanted<'_>) -> bool {
+    let is_absent_or = |field: &str, value: &str| ["", value].contains(&text(entry, &[field]));
+    text(entry, &["name"]) == wanted.services.canary
+        && is_absent_or("kind", "Service")
+        && is_absent_or("namespace", wanted.rollout.namespace)
+}
+
 impl Router for Traefik<'_> {
     fn name(&self) -> &'static str {
         "traefik"
@@ -91,6 +101,15 @@ impl Router for Traefik<'_> {
             .map(|change| change.or_telling(Failure::warning("TraefikServiceUpdateError", failed)))
             .into_iter()
             .collect())
+    }
+
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        let (_, all, _) = self.services(seen, wanted)?;
+        for (index, entry) in all.iter().enumerate().filter(|(_, entry)| is_own(entry, wanted)) {
+            let place = (self.object(wanted).to_string(), format!("spec.weighted.services[{index}].port"));
+            services.check(wanted.services.canary, at(entry, &["port"]), Known::PodPorts, place)?;
+        }
+        Ok(())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

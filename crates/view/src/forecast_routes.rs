@@ -1,16 +1,17 @@
-//! What an update will write into VirtualServices and DestinationRules.
+//! What an update will write into the objects of traffic routers.
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
-use tidegate_api::rollout::{CanaryStatus, CanaryStrategy, Rollout};
-use tidegate_api::wire::{Items, Text};
-use tidegate_engine::{managed_routes_at, routing};
-use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_traffic::istio::{
-    Change, Desired, Hashes, ManagedRoute, Routing, Written, edit_destination_rule, edit_virtual_service,
+use tidegate_api::rollout::{CanaryStrategy, Rollout};
+use tidegate_api::wire::Items;
+use tidegate_engine::routing::{self, Routers};
+use tidegate_engine::{Traffic, managed_routes_at};
+use tidegate_traffic::router::{
+    Change, ManagedRoute, Need, ObjectRef, Router, RouterError, Seen, Selection, Versions, Wanted, Written,
 };
-use tidegate_validate::references::{Found, Lookup};
+use tidegate_validate::references::Found;
 
 use crate::Forecast;
 
@@ -21,26 +22,113 @@ const NEW: &str = "<new>";
 const PING: &str = "ping";
 const PONG: &str = "pong";
 
+/// Objects of routers that a forecast can look at.
+#[derive(Clone, Debug, Default)]
+pub struct RouterObjects {
+    /// What was found, and what is not there.
+    pub seen: Seen,
+    /// Objects that may well be there, but not where anybody looked.
+    pub unknown: Vec<ObjectRef>,
+    /// Likewise, by label.
+    pub unselected: Vec<Selection>,
+}
+
+impl RouterObjects {
+    /// All that the routers of a Rollout have to see, looked for in one place only, such as a file.
+    pub fn among(rollout: &Rollout, find: impl Fn(&ObjectRef) -> Option<Value>) -> Self {
+        let (versions, nothing) = (Versions::default(), Traffic::default());
+        let mut objects = Self::default();
+        let Some(routers) = Routers::all(rollout, &versions, &nothing, Timestamp::UNIX_EPOCH) else { return objects };
+        loop {
+            let needs = routers.needs(&objects.seen);
+            if needs.is_empty() {
+                return objects;
+            }
+            for need in needs {
+                match need {
+                    Need::Object(name) => {
+                        let found = find(&name);
+                        if found.is_none() {
+                            objects.unknown.push(name.clone());
+                        }
+                        objects.seen.put(name, found);
+                    }
+                    Need::Selected(selection) => {
+                        objects.unselected.push(selection.clone());
+                        objects.seen.put_selected(selection, Vec::new());
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What the routes should be at one time of the update.
 struct Moment {
     place: String,
-    weight: i32,
-    routes: Option<BTreeMap<String, ManagedRoute>>,
-    canary_hash: String,
-    stable_hash: String,
+    traffic: Traffic,
     /// Which of two Services that take turns is the stable one.
     stable_ping_pong: &'static str,
 }
 
-/// Adds the changes of routes to a forecast, step by step, as the engine's editor makes them; what cannot be edited is
-/// a refusal. Objects that are not given are named in a warning.
-pub fn forecast_routes(forecast: &mut Forecast, rollout: &Rollout, found: &Found, rule: Option<&Lookup<Value>>) {
-    let Some(canary) = rollout.spec.canary().filter(|_| routing::istio(rollout).is_some()) else { return };
-    let mut objects = Objects::of(forecast, rollout, found, rule);
-    for moment in moments(forecast, rollout, canary) {
-        objects.relabel(forecast, rollout, &moment);
-        objects.route(forecast, rollout, canary, &moment);
+/// Adds the changes of routes to a forecast, step by step, as the routers' editors make them; what cannot be edited is a
+/// refusal. Objects that are not at hand are named in a warning.
+pub fn forecast_routes(forecast: &mut Forecast, rollout: &Rollout, objects: &RouterObjects, found: &Found) {
+    let Some(canary) = rollout.spec.canary().filter(|_| routing::is_routed(rollout)) else { return };
+    let (versions, ports) = (Versions::default(), routing::service_ports(found));
+    for Selection { resource, labels, .. } in &objects.unselected {
+        let kind = &resource.kind;
+        forecast.warnings.push(format!("{kind}s with {labels}: not at hand, so their routes are not shown"));
     }
+    let (mut seen, mut given_up) = (objects.seen.clone(), Vec::new());
+    for moment in moments(forecast, rollout, canary) {
+        let mut rollout = rollout.clone();
+        let status = rollout.status.get_or_insert_default().canary.get_or_insert_default();
+        status.stable_ping_pong = Some(moment.stable_ping_pong.to_owned());
+        // What a router makes belongs to the Rollout, which in a file has no UID yet.
+        rollout.metadata.uid.get_or_insert_with(|| "new".to_owned());
+        let Some(routers) = Routers::all(&rollout, &versions, &moment.traffic, Timestamp::UNIX_EPOCH) else { return };
+        for router in &routers.routers {
+            if given_up.contains(&router.name()) {
+                continue;
+            }
+            let gives = moment.traffic.canary_weight > 0;
+            let reached = if gives { router.reach(&seen, &routers.wanted, &ports) } else { Ok(()) };
+            match reached.and_then(|()| edit(&**router, &mut seen, &routers.wanted)) {
+                Ok(changes) => forecast.routes.extend(changes.iter().flat_map(|change| told(change, &moment.place))),
+                Err(error) => {
+                    given_up.push(router.name());
+                    fail(forecast, &**router, &error, objects);
+                }
+            }
+        }
+    }
+}
+
+/// What a router writes now; its objects are as it leaves them afterwards.
+fn edit(router: &dyn Router, seen: &mut Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError> {
+    let changes = router.edit(seen, wanted)?;
+    for change in &changes {
+        seen.put(change.object.clone(), change.body().cloned());
+    }
+    Ok(changes)
+}
+
+/// An object that is not at hand is no fault of the Rollout's.
+fn fail(forecast: &mut Forecast, router: &dyn Router, error: &RouterError, objects: &RouterObjects) {
+    let missing = error.missing().filter(|_| !objects.unknown.is_empty());
+    let Some(missing) = missing else {
+        let problem = error.to_string();
+        // One that is missing is told in the words of the reference check too.
+        if !forecast.refusals.iter().any(|refusal| refusal.contains(&problem)) {
+            forecast.refusals.push(problem);
+        }
+        return;
+    };
+    let missing = if missing.is_empty() { objects.unknown.iter().collect() } else { missing };
+    let names: Vec<String> = missing.iter().map(|name| format!("{} {}", name.resource.kind, name.name)).collect();
+    let (names, router) = (names.join(", "), router.name());
+    forecast.warnings.push(format!("{names}: not at hand, so the routes of trafficRouting.{router} are not shown"));
 }
 
 /// The start, every step, the promotion and the end.
@@ -49,31 +137,36 @@ fn moments(forecast: &Forecast, rollout: &Rollout, canary: &CanaryStrategy) -> V
     let turns = rollout.status.as_ref().and_then(|status| status.canary.as_ref()?.stable_ping_pong.clone());
     // The first of them begins.
     let (stable_turn, new_turn) = if turns.is_some_and(|turn| turn == PONG) { (PONG, PING) } else { (PING, PONG) };
-    let idle = |place: &str, canary_hash: &str, stable_hash: &str, stable_ping_pong| Moment {
-        stable_ping_pong,
+    let max_weight = canary.max_traffic_weight_or_default();
+    let traffic =
+        |canary_weight: i32, routes: Option<BTreeMap<String, ManagedRoute>>, canary: &str, stable: &str| Traffic {
+            canary_weight,
+            max_weight,
+            routes,
+            canary_hash: Some(canary.to_owned()),
+            stable_hash: Some(stable.to_owned()),
+            ..Traffic::default()
+        };
+    let idle = |place: &str, hash: &str, stable_ping_pong| Moment {
         place: place.to_owned(),
-        weight: 0,
-        routes: None,
-        canary_hash: canary_hash.to_owned(),
-        stable_hash: stable_hash.to_owned(),
+        traffic: traffic(0, None, hash, hash),
+        stable_ping_pong,
     };
-    let mut moments = vec![idle("start", &stable, &stable, stable_turn)];
+    let mut moments = vec![idle("start", &stable, stable_turn)];
     let mut has_pods = false;
     // Without steps no weight moves: the new version takes over with all its pods.
     let stepped = if canary.steps.items().is_empty() { &[][..] } else { &forecast.steps[..] };
     for (index, row) in stepped.iter().enumerate() {
         has_pods |= row.canary > 0;
+        let routes = managed_routes_at(canary, i32::try_from(index).ok());
         moments.push(Moment {
             place: format!("step {}", row.step),
-            weight: row.weight,
-            routes: Some(managed_routes_at(canary, i32::try_from(index).ok())),
-            canary_hash: if has_pods { new.clone() } else { stable.clone() },
-            stable_hash: stable.clone(),
+            traffic: traffic(row.weight, Some(routes), if has_pods { &new } else { &stable }, &stable),
             stable_ping_pong: stable_turn,
         });
     }
     // After the promotion the new version is the stable one, and the canary has no weight.
-    moments.push(idle("end", &new, &new, new_turn));
+    moments.push(idle("end", &new, new_turn));
     moments
 }
 
@@ -88,91 +181,12 @@ fn hashes(rollout: &Rollout) -> (String, String) {
     (stable.unwrap_or_else(|| STABLE.to_owned()), new.unwrap_or_else(|| NEW.to_owned()))
 }
 
-/// The objects as the update has left them so far.
-struct Objects {
-    virtual_services: BTreeMap<VirtualServiceName, Value>,
-    rule: Option<Value>,
-}
-
-impl Objects {
-    fn of(forecast: &mut Forecast, rollout: &Rollout, found: &Found, rule: Option<&Lookup<Value>>) -> Self {
-        let mut objects = Self { virtual_services: BTreeMap::new(), rule: None };
-        for (name, _) in routing::virtual_services(rollout) {
-            match found.virtual_services.get(&name) {
-                Some(Lookup::Found(object)) => drop(objects.virtual_services.insert(name, object.clone())),
-                // What was looked for and is missing is a refusal, and told elsewhere.
-                Some(Lookup::Missing(_)) => {}
-                None => forecast
-                    .warnings
-                    .push(format!("VirtualService {}: not at hand, so its routes are not shown", name.name)),
-            }
-        }
-        if let Some(named) = routing::destination_rule(rollout) {
-            match rule {
-                Some(Lookup::Found(object)) => objects.rule = Some(object.clone()),
-                Some(Lookup::Missing(problem)) => refuse(forecast, problem.clone()),
-                None => forecast
-                    .warnings
-                    .push(format!("DestinationRule {}: not at hand, so its subsets are not shown", named.name.text())),
-            }
-        }
-        objects
-    }
-
-    /// Subsets name other pods before weight comes to them.
-    fn relabel(&mut self, forecast: &mut Forecast, rollout: &Rollout, moment: &Moment) {
-        let (Some(object), Some(named)) = (&self.rule, routing::destination_rule(rollout)) else { return };
-        let wanted = Hashes {
-            canary: Some(moment.canary_hash.clone()),
-            stable: Some(moment.stable_hash.clone()),
-            experiments: BTreeMap::new(),
-        };
-        match edit_destination_rule(object, named, rollout.metadata.name.text(), &wanted) {
-            Err(error) => refuse(forecast, error.to_string()),
-            Ok(edit) => {
-                let what = format!("DestinationRule {}", named.name.text());
-                forecast
-                    .routes
-                    .extend(edit.changed().into_iter().flat_map(|change| told(change, &moment.place, &what)));
-                self.rule = Some(edit.object(object).clone());
-            }
-        }
-    }
-
-    fn route(&mut self, forecast: &mut Forecast, rollout: &Rollout, canary: &CanaryStrategy, moment: &Moment) {
-        let total = canary.max_traffic_weight_or_default();
-        let turn =
-            CanaryStatus { stable_ping_pong: Some(moment.stable_ping_pong.to_owned()), ..CanaryStatus::default() };
-        let mut wanted = Desired::idle(Routing::of(canary, Some(&turn)), total).with_weight(moment.weight);
-        wanted.routes.clone_from(&moment.routes);
-        for (name, reference) in routing::virtual_services(rollout) {
-            let Some(object) = self.virtual_services.get(&name) else { continue };
-            match edit_virtual_service(object, &reference, &wanted) {
-                Err(error) => refuse(forecast, error.to_string()),
-                Ok(edit) => {
-                    let what = format!("VirtualService {}", name.name);
-                    forecast
-                        .routes
-                        .extend(edit.changed().into_iter().flat_map(|change| told(change, &moment.place, &what)));
-                    let changed = edit.object(object).clone();
-                    self.virtual_services.insert(name, changed);
-                }
-            }
-        }
-    }
-}
-
-fn refuse(forecast: &mut Forecast, problem: String) {
-    if !forecast.refusals.contains(&problem) {
-        forecast.refusals.push(problem);
-    }
-}
-
 /// Every difference of a change, routes that are written with all they hold.
-fn told(change: &Change, place: &str, what: &str) -> Vec<String> {
+fn told(change: &Change, place: &str) -> Vec<String> {
+    let what = format!("{} {}", change.object.resource.kind, change.object.name);
     let line = |written: &Written| {
         let route = match written {
-            Written::Put(_, name) => written_route(&change.object, name),
+            Written::Put(_, name) => change.body().and_then(|body| written_route(body, name)),
             _ => None,
         };
         let route = route.map_or_else(String::new, |route| format!(": {route}"));

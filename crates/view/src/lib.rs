@@ -37,7 +37,7 @@ mod why_chain;
 pub use age::human;
 pub use forecast::{Forecast, ForecastRow, forecast, forecast_text};
 pub use forecast_analysis::harmless_metrics;
-pub use forecast_routes::forecast_routes;
+pub use forecast_routes::{RouterObjects, forecast_routes};
 pub use info::{
     AnalysisRunInfo, ContainerInfo, ExperimentInfo, JobInfo, MeasurementInfo, Meta, MetricInfo, PodInfo,
     ReplicaSetInfo, RolloutInfo, SpecAndStatus,

@@ -51,8 +51,12 @@ impl Stage {
     }
 
     async fn deploy(&self, strategy: Value) {
+        self.deploy_pods(strategy, template("shop:1")).await;
+    }
+
+    async fn deploy_pods(&self, strategy: Value, template: Value) {
         let rollout: Rollout = serde_json::from_value(json!({"metadata": {"name": "shop"}, "spec": {
-            "replicas": 4, "selector": {"matchLabels": {"app": "shop"}}, "strategy": strategy, "template": template("shop:1"),
+            "replicas": 4, "selector": {"matchLabels": {"app": "shop"}}, "strategy": strategy, "template": template,
         }}))
         .unwrap();
         self.api::<Rollout>().create(&PostParams::default(), &rollout).await.unwrap();
@@ -317,8 +321,7 @@ async fn configuration(client: Client) {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"name": name}});
         create(&stage.raw("", "ConfigMap"), object).await;
     }
-    stage.deploy(json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}})).await;
-    stage.patch(json!({"spec": {"template": configured("config-1")}})).await;
+    stage.deploy_pods(json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}), configured("config-1")).await;
     stage.until_phase("Healthy").await;
     stage.until_sizes(&[("shop:1", 4)]).await;
     let told = scale(&stage, 6).await;

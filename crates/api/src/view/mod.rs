@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ObjectMeta;
 use crate::raw::Raw;
-use crate::values::{LabelSelector, Time};
+use crate::values::{IntOrString, LabelSelector, Time};
 use crate::wire::wire;
 
 /// A condition in the status of a built-in kind.
@@ -211,6 +211,20 @@ pub struct Service {
 pub struct ServiceSpec {
     /// Labels of the pods it sends traffic to.
     pub selector: BTreeMap<String, String>,
+    /// Where it listens.
+    pub ports: Vec<ServicePort>,
+}
+
+/// A port of a Service.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServicePort {
+    /// Its name; may be empty where there is one only.
+    pub name: String,
+    /// Its number.
+    pub port: i32,
+    /// The port of the pods, if it is another.
+    pub target_port: Option<IntOrString>,
 }
 
 /// A Job.

@@ -11,6 +11,7 @@ use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
 use tidegate_manifest::{Document, DuplicateKeys, ManifestError, ManifestErrors, Object, Source};
 use tidegate_traffic::istio::names::VirtualServiceName;
+use tidegate_traffic::router::ObjectRef;
 use tidegate_validate::references::{Found, Lookup, missing_templates, unfitting};
 use tidegate_validate::{FieldError, spec};
 
@@ -156,10 +157,15 @@ impl File {
         found
     }
 
-    /// The DestinationRule of this name, if the file holds it.
-    pub(super) fn destination_rule(&self, rollout: &Rollout, name: &str) -> Option<Value> {
-        let mut rules = self.near(rollout, &["networking.istio.io"], "DestinationRule");
-        rules.find(|document| document.name() == Some(name)).map(|document| document.value().clone())
+    /// An object of a router, if the file holds it, in whichever version.
+    pub(super) fn object(&self, rollout: &Rollout, name: &ObjectRef) -> Option<Value> {
+        let groups = [name.resource.group.as_str()];
+        // One that says nothing about its namespace goes where the Rollout goes.
+        let home = rollout.metadata.namespace.as_deref().unwrap_or_default();
+        let is_there =
+            |document: &&Document| name.namespace.is_empty() || document.namespace().unwrap_or(home) == name.namespace;
+        let mut all = self.of_kind(&groups, &name.resource.kind).filter(is_there);
+        all.find(|document| document.name() == Some(name.name.as_str())).map(|document| document.value().clone())
     }
 
     /// What the Rollout names and the file holds.

@@ -5,11 +5,11 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::Text;
 use tidegate_cluster::actions::with_image;
-use tidegate_engine::{SeenWorkload, routing};
+use tidegate_engine::SeenWorkload;
 use tidegate_manifest::Source;
-use tidegate_validate::references::{self, Found, Lookup, service_roles, template_references};
+use tidegate_validate::references::{self, Found, service_roles, template_references};
 use tidegate_validate::spec;
-use tidegate_view::{Forecast, forecast, forecast_routes, forecast_text, harmless_metrics};
+use tidegate_view::{Forecast, RouterObjects, forecast, forecast_routes, forecast_text, harmless_metrics};
 
 use super::Session;
 use super::lint::File;
@@ -36,8 +36,8 @@ pub(crate) fn of_file(plan: &Plan, streams: &mut Streams<'_>) -> Result<Outcome,
         let found = file.all_found(rollout);
         let mut forecast = forecast(rollout, &found);
         refuse_first(&mut forecast, file.problems_with(rollout, found.clone()).iter().map(ToString::to_string));
-        let rule = routing::destination_rule(rollout).and_then(|rule| file.destination_rule(rollout, rule.name.text()));
-        forecast_routes(&mut forecast, rollout, &found, rule.map(Lookup::Found).as_ref());
+        let routes = RouterObjects::among(rollout, |name| file.object(rollout, name));
+        forecast_routes(&mut forecast, rollout, &routes, &found);
         forecast.warnings.extend(elsewhere(rollout, &found));
         forecast.refusals.extend(harmless_metrics(rollout, &found));
         forecasts.push(forecast);
@@ -80,17 +80,20 @@ pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Re
         }
         _ => rollout,
     };
-    let (found, rule, hidden) = match cluster::named(&session.cluster, &rollout).await {
-        Ok((found, rule)) => (found, rule, None),
+    let (found, routes, hidden) = match cluster::named(&session.cluster, &rollout).await {
+        Ok((found, seen)) => (found, RouterObjects { seen, ..RouterObjects::default() }, None),
         // What may not be read is told, and nothing is refused for want of it.
-        Err(error) => (Found::default(), None, Some(format!("{error}: the objects it names are not checked"))),
+        Err(error) => {
+            let told = format!("{error}: the objects it names are not checked");
+            (Found::default(), RouterObjects::among(&rollout, |_| None), Some(told))
+        }
     };
     let mut forecast = forecast(&rollout, &found);
     let template = workload.as_ref().map(|workload| &workload.template).or(rollout.spec.template.as_ref());
     let invalid =
         spec::check(&rollout, workload.as_ref()).into_iter().chain(references::check(&rollout, template, &found));
     refuse_first(&mut forecast, invalid.map(|error| error.to_string()));
-    forecast_routes(&mut forecast, &rollout, &found, rule.as_ref());
+    forecast_routes(&mut forecast, &rollout, &routes, &found);
     forecast.warnings.extend(hidden);
     forecast.refusals.extend(harmless_metrics(&rollout, &found));
     tell(plan, &[forecast], session.streams)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kube::Resource as _;
 use kube::api::{DeleteParams, Preconditions};
-use tidegate_engine::routing::{Others, not_before};
+use tidegate_engine::routing::{Routers, not_before};
 use tidegate_engine::{Event, Traffic};
 use tidegate_runtime::Key;
 use tidegate_traffic::router::{Action, Change, Router, RouterError, Seen, Wanted};
@@ -31,7 +31,9 @@ impl Execution<'_> {
     pub(super) async fn write_others(&self, traffic: &Traffic) -> Result<Vec<String>, LookError> {
         let now = self.executor.clock.now_seconds();
         let versions = &self.seen.routes.versions;
-        let Some(others) = Others::of(&self.seen.rollout, versions, traffic, now) else { return Ok(Vec::new()) };
+        let Some(others) = Routers::besides_istio(&self.seen.rollout, versions, traffic, now) else {
+            return Ok(Vec::new());
+        };
         let mut seen = self.seen.routes.routers.clone();
         let mut problems = Vec::new();
         for router in &others.routers {

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use kube::api::{Api, ApiResource, ListParams};
 use kube::{Client, Resource as _};
 use serde_json::Value;
-use tidegate_engine::routing::Others;
+use tidegate_engine::routing;
 use tidegate_runtime::{Key, Store, Stored};
 use tidegate_traffic::router::{Need, ObjectRef, Resource, Seen, Selection};
 use tokio::sync::Notify;
@@ -112,7 +112,11 @@ impl Routers {
     }
 
     /// All that the routers of a Rollout have to see, and when we last wrote any of it.
-    pub(crate) async fn see(&self, rollout: &Key, others: &Others<'_>) -> Result<(Seen, Option<Timestamp>), LookError> {
+    pub(crate) async fn see(
+        &self,
+        rollout: &Key,
+        others: &routing::Routers<'_>,
+    ) -> Result<(Seen, Option<Timestamp>), LookError> {
         let (mut seen, mut all, mut written) = (Seen::default(), BTreeSet::new(), None);
         loop {
             // What is found may lead to more, so often as there are kinds of objects that name others.

@@ -6,13 +6,13 @@
 use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
 use tidegate_api::wire::{Items, Text};
-use tidegate_traffic::istio::{Edit, Hashes, SeenRoute, edit_destination_rule, stages};
-use tidegate_traffic::router::{Change, RouterError};
+use tidegate_traffic::istio::{Edit, Hashes, edit_destination_rule, stages};
+use tidegate_traffic::router::{Change, RouterError, SeenRoute};
 
 use super::traffic::{Recorded, Wanted};
 use crate::pass::{Held, Pass, plain_weights};
 use crate::plan::{Subsets, Traffic, Write};
-use crate::routing::{self, Objects, Others};
+use crate::routing::{self, Objects, Routers};
 use crate::sets::SetFacts;
 use crate::waiting::Waiting;
 
@@ -87,13 +87,20 @@ impl<'a> Pass<'a> {
         first.into_iter().chain(second).for_each(|write| self.act(write));
     }
 
-    pub(super) fn others<'t>(&'t self, traffic: &'t Traffic) -> Option<Others<'t>> {
-        Others::of(self.rollout, &self.seen.routes.versions, traffic, self.now)
+    pub(super) fn others<'t>(&'t self, traffic: &'t Traffic) -> Option<Routers<'t>> {
+        Routers::besides_istio(self.rollout, &self.seen.routes.versions, traffic, self.now)
     }
 
     /// What the routers besides Istio want written now; says when there will be more.
     fn changes_of_others(&mut self, traffic: &Traffic) -> Result<Vec<Change>, RouterError> {
-        let all = self.others(traffic).map_or(Ok(Vec::new()), |others| others.changes(&self.seen.routes.routers))?;
+        let seen = &self.seen.routes.routers;
+        let Some(others) = self.others(traffic) else { return Ok(Vec::new()) };
+        let all = others.changes(seen)?;
+        let gives = traffic.canary_weight > 0 || traffic.routes.as_ref().is_some_and(|routes| !routes.is_empty());
+        if gives && !all.is_empty() {
+            others.reach(seen, &routing::service_ports(&self.seen.found))?;
+        }
+        drop(others);
         let now = self.now;
         let later: Vec<Timestamp> = all.iter().filter_map(|change| routing::not_before(change, now)).collect();
         later.into_iter().for_each(|moment| self.wake(moment));

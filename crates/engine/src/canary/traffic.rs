@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate_api::names::annotations;
 use tidegate_api::rollout::{CanaryStrategy, TrafficWeights, WeightDestination};
 use tidegate_api::wire::{Items, Text};
-use tidegate_traffic::istio::ManagedRoute;
+use tidegate_traffic::router::ManagedRoute;
 
 use crate::counts::{self, share_down};
 use crate::pass::{Held, Pass, plain_weights};

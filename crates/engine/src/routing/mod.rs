@@ -4,21 +4,21 @@
 //! edit again from a newer object and gets what the plan meant.
 
 mod objects;
-mod others;
 mod problems;
+mod routers;
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use tidegate_api::rollout::{IstioDestinationRule, IstioTrafficRouting, IstioVirtualService, Rollout};
-use tidegate_api::wire::{Items, Text};
+use tidegate_api::wire::Text;
 use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_traffic::istio::{Desired, Hashes, Routing, merged};
+use tidegate_traffic::istio::{Desired, Hashes, Routing};
 
 pub(crate) use objects::Objects;
-pub(crate) use others::apply;
-pub use others::{Others, not_before, put_found};
 pub(crate) use problems::problem;
+pub(crate) use routers::apply;
+pub use routers::{Routers, not_before, put_found, service_ports};
 
 use crate::plan::{Subsets, Traffic};
 use crate::unsupported;
@@ -63,11 +63,7 @@ pub fn destination_rule(rollout: &Rollout) -> Option<&IstioDestinationRule> {
 pub fn virtual_services(rollout: &Rollout) -> Vec<(VirtualServiceName, IstioVirtualService)> {
     let Some(istio) = istio(rollout) else { return Vec::new() };
     let namespace = rollout.metadata.namespace.as_deref().unwrap_or("default");
-    match (&istio.virtual_service, istio.virtual_services.items()) {
-        (Some(one), []) => merged(std::slice::from_ref(one), namespace),
-        (None, many) => merged(many, namespace),
-        _ => Vec::new(),
-    }
+    tidegate_traffic::istio::virtual_services(istio, namespace)
 }
 
 /// What a Rollout wants of its VirtualServices.

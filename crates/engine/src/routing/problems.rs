@@ -21,7 +21,7 @@ pub(crate) fn problem(seen: &Observed) -> Option<String> {
     if let Err(problem) = propagation(&seen.rollout) {
         return Some(problem);
     }
-    let others = || super::others::problem(seen).map(|error| error.explained());
+    let others = || super::routers::problem(seen).map(|error| error.explained());
     unusable_rule(seen).or_else(|| unreadable(seen)).or_else(others)
 }
 

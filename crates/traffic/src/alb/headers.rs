@@ -10,7 +10,7 @@ use crate::router::fields::{fields_mut, text};
 use crate::router::{RouterError, Wording};
 
 /// The port name that stands for an annotation.
-const USE_ANNOTATION: &str = "use-annotation";
+pub(super) const USE_ANNOTATION: &str = "use-annotation";
 
 /// The annotation with the conditions of a step; values of one header are alternatives.
 pub(super) fn conditions(name: &str, step: &SetHeaderRoute) -> Result<String, RouterError> {

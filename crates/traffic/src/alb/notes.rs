@@ -7,9 +7,8 @@ use tidegate_api::names::annotations::MANAGED_ALB_ANNOTATIONS;
 
 use super::action::{Action, ActionTarget};
 use crate::ingress::annotation;
-use crate::istio::ManagedKind;
 use crate::router::fields::fields_mut;
-use crate::router::{Change, Event, ObjectRef, RouterError, Wanted, Written};
+use crate::router::{Change, Event, ManagedKind, ObjectRef, RouterError, Wanted, Written};
 
 /// Annotations as they should be.
 pub(super) struct Notes {

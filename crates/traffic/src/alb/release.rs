@@ -10,8 +10,7 @@ use super::book::Book;
 use super::headers::arrange;
 use super::notes::set;
 use crate::ingress::annotation;
-use crate::istio::ManagedKind;
-use crate::router::{Change, ObjectRef, RouterError, Written};
+use crate::router::{Change, ManagedKind, ObjectRef, RouterError, Written};
 
 /// The Rollouts that have annotations in an Ingress.
 pub fn managed_rollouts(name: &ObjectRef, ingress: &Value) -> Result<Vec<String>, RouterError> {

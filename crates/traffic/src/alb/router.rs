@@ -8,12 +8,15 @@ use tidegate_api::wire::{Items, Text};
 
 use super::action::{Action, ActionTarget};
 use super::book::Book;
-use super::headers::{arrange, conditions};
+use super::headers::{USE_ANNOTATION, arrange, conditions};
 use super::notes::{Notes, told};
-use crate::ingress::{annotation, names, one_or_many, rules};
-use crate::istio::{ManagedKind, SeenRoute};
+use crate::ingress::{annotation, names, one_or_many, paths, port, rules, service};
+use crate::router::reach::Known;
 use crate::router::weighted::{Split, count, seen_route};
-use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
+use crate::router::{
+    Change, ManagedKind, Need, ObjectRef, Owner, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions, Wanted,
+    Wording, Written,
+};
 
 /// The weight that means all traffic.
 const TOTAL: i64 = 100;
@@ -188,6 +191,20 @@ impl Router for Alb<'_> {
             changes.extend(self.edit_one(&name, seen, wanted)?);
         }
         Ok(changes)
+    }
+
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        let action = self.action_service(wanted);
+        for name in self.ingresses(wanted)? {
+            let Some(found) = seen.find(&name)? else { continue };
+            let mut all = rules(found).iter().flat_map(|rule| paths(rule)).filter(|path| service(path) == action);
+            if !all.any(|path| port(path) == USE_ANNOTATION) {
+                return Err(RouterError::NoActionPort { object: name.to_string(), service: action.to_owned() });
+            }
+        }
+        let Owner { namespace, name, .. } = wanted.rollout;
+        let place = (format!("Rollout {namespace}/{name}"), "trafficRouting.alb.servicePort".to_owned());
+        services.check(wanted.paired.canary, &Value::String(self.port()), Known::Ports, place)
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

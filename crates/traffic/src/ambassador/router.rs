@@ -1,13 +1,16 @@
 //! The router of `trafficRouting.ambassador`.
 
+use serde_json::Value;
 use tidegate_api::rollout::AmbassadorTrafficRouting;
 use tidegate_api::wire::Items;
 
 use super::canary_mapping::{CanaryMapping, name, weight};
-use crate::istio::SeenRoute;
-use crate::router::fields::at;
+use crate::router::fields::{at, text};
+use crate::router::reach::Known;
 use crate::router::weighted::seen_route;
-use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
+use crate::router::{
+    Change, Event, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions, Wanted, Wording,
+};
 
 /// The weight that means all traffic.
 const TOTAL: i64 = 100;
@@ -97,6 +100,19 @@ impl Router for Ambassador<'_> {
             first.events.push(Event::normal("CanaryMappingWeightUpdate", message));
         }
         Ok(changes)
+    }
+
+    /// The canary is reached by the port of the user's Mapping.
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        for Pair { base, .. } in self.pairs(wanted)? {
+            let Some(found) = seen.find(&base)? else { continue };
+            // Such as `shop:80`, `https://shop.prod:443`; without a port the scheme says which.
+            let port = text(found, &["spec", "service"]).rsplit_once(':').map(|(_, port)| port);
+            let Some(port) = port.filter(|port| port.parse::<u16>().is_ok()) else { continue };
+            let place = (base.to_string(), "the port of spec.service".to_owned());
+            services.check(wanted.services.canary, &Value::String(port.to_owned()), Known::PodPorts, place)?;
+        }
+        Ok(())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

@@ -6,9 +6,12 @@ use tidegate_api::wire::{Items, Text};
 
 use super::header_route::{body, rules};
 use super::rules::{positions, weighted};
-use crate::istio::{ManagedKind, SeenRoute};
-use crate::router::fields::{list, put};
-use crate::router::{Change, Failure, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording, Written};
+use crate::router::fields::{list, put, text};
+use crate::router::reach::Known;
+use crate::router::{
+    Change, Failure, ManagedKind, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions,
+    Wanted, Wording, Written,
+};
 
 /// The router of `trafficRouting.apisix`.
 pub(crate) struct Apisix<'a> {
@@ -114,6 +117,21 @@ impl Router for Apisix<'_> {
         }
         changes.extend(self.weigh(seen, wanted)?);
         Ok(changes)
+    }
+
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        let (name, found) = self.base(seen, wanted)?;
+        for index in positions(&self.rules(), &name, found)? {
+            let backends = list(found, &["spec", "http"]).and_then(|rules| list(rules.get(index)?, &["backends"]));
+            for (at, backend) in backends.into_iter().flatten().enumerate() {
+                if text(backend, &["serviceName"]) == wanted.services.canary {
+                    let place = (name.to_string(), format!("spec.http[{index}].backends[{at}].servicePort"));
+                    let port = backend.get("servicePort").unwrap_or(&Value::Null);
+                    services.check(wanted.services.canary, port, Known::PodPorts, place)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

@@ -6,9 +6,8 @@ use tidegate_api::wire::{Items, Text};
 
 use super::nodes::{hash, hashes, relabel};
 use super::routes::{Nodes, Route, routes};
-use crate::istio::SeenRoute;
 use crate::router::fields::{at, list, put, text};
-use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
+use crate::router::{Change, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, Versions, Wanted, Wording};
 
 /// The router of `trafficRouting.appMesh`.
 pub(crate) struct AppMesh<'a> {

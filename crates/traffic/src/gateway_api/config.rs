@@ -66,7 +66,8 @@ impl Config {
             let hint = format!("spec.strategy.canary.trafficRouting.plugins[\"{PLUGIN}\"]: name a route");
             return Err(Wording::GatewayRoutes.hint(hint));
         }
-        let label = |field: &str, default: &str| Ok(text(config, field)?.unwrap_or_else(|| default.to_owned()));
+        let label =
+            |field: &str, default: &str| text(config, field).map(|found| found.unwrap_or_else(|| default.to_owned()));
         let key = label("inProgressLabelKey", "rollouts.argoproj.io/gatewayapi-canary")?;
         let value = label("inProgressLabelValue", "in-progress")?;
         Ok(Self {

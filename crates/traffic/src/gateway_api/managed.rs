@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::header_rule::{build, is_header_rule, is_same};
-use crate::istio::ManagedKind;
-use crate::router::{RouterError, Wanted, Written};
+use crate::router::{ManagedKind, RouterError, Wanted, Written};
 
 /// Rules as they should be.
 pub(super) struct Managed {

@@ -7,9 +7,12 @@ use super::config::Config;
 use super::kind::Kind;
 use super::managed::manage;
 use super::rules::{backend_ref, refs, rules, split, weighted};
-use crate::istio::{ManagedKind, SeenRoute};
 use crate::router::fields::{at, fields_mut, put};
-use crate::router::{Change, Need, ObjectRef, Resource, Router, RouterError, Seen, Selection, Wanted, Written};
+use crate::router::reach::Known;
+use crate::router::{
+    Change, ManagedKind, Need, ObjectRef, Resource, Router, RouterError, Seen, SeenRoute, Selection, ServicePorts,
+    Wanted, Written,
+};
 
 /// The name of the plugin.
 pub const PLUGIN: &str = "argoproj-labs/gatewayAPI";
@@ -163,6 +166,20 @@ impl Target {
         Ok(Some(Written::Field { field: format!("label {key}"), before, after }))
     }
 
+    /// Whether the canary has the ports that its backendRefs name.
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        let found = self.find(seen)?;
+        for index in split(self.kind, &self.name, found, wanted)? {
+            let entries = rules(found).get(index).map(refs).unwrap_or_default();
+            for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_own(entry, &self.name, wanted)) {
+                let place = (self.name.to_string(), format!("spec.rules[{index}].backendRefs[{at}].port"));
+                let port = entry.get("port").unwrap_or(&Value::Null);
+                services.check(wanted.services.canary, port, Known::Ports, place)?;
+            }
+        }
+        Ok(())
+    }
+
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<SeenRoute>, RouterError> {
         let found = self.find(seen)?;
         let mut routes = Vec::new();
@@ -172,6 +189,14 @@ impl Target {
         }
         Ok(routes)
     }
+}
+
+/// Whether a backendRef is the canary Service of the Rollout's namespace.
+fn is_own(entry: &Value, route: &ObjectRef, wanted: &Wanted<'_>) -> bool {
+    let text = |field: &str, absent| entry.get(field).and_then(Value::as_str).unwrap_or(absent).to_owned();
+    text("name", "") == wanted.services.canary
+        && text("kind", "Service") == "Service"
+        && text("namespace", &route.namespace) == wanted.rollout.namespace
 }
 
 impl Router for GatewayApi {
@@ -217,6 +242,13 @@ impl Router for GatewayApi {
             changes.insert(place, change);
         }
         Ok(changes)
+    }
+
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        for target in self.targets(seen, wanted)? {
+            target.reach(seen, wanted, services).map_err(|error| failed("set weight", error))?;
+        }
+        Ok(())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate_api::rollout::{
-    CanaryStatus, CanaryStrategy, IstioDestinationRule, IstioVirtualService, SetHeaderRoute, SetMirrorRoute,
-    WeightDestination,
+    CanaryStatus, CanaryStrategy, IstioDestinationRule, IstioVirtualService, WeightDestination,
 };
 use tidegate_api::wire::{Items, Text};
 
-use super::edit::ManagedKind;
 use super::error::RouterError;
 use super::names::Services;
 use super::routes::Selector;
+use crate::router::{ManagedKind, ManagedRoute};
 
 /// What the Rollout's spec says, the same for every VirtualService.
 #[derive(Clone, Debug)]
@@ -74,15 +73,6 @@ impl<'a> Routing<'a> {
         }
         Ok(())
     }
-}
-
-/// A header or mirror route as a step describes it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ManagedRoute {
-    /// By header.
-    Header(SetHeaderRoute),
-    /// A copy of requests.
-    Mirror(SetMirrorRoute),
 }
 
 /// How managed routes are made.

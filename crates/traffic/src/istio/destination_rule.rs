@@ -8,9 +8,10 @@ use tidegate_api::rollout::IstioDestinationRule;
 use tidegate_api::wire::{Items, Text};
 
 use super::desired::Experiment;
-use super::edit::{Edit, Written};
+use super::edit::Edit;
 use super::error::RouterError;
 use super::place::object_name;
+use crate::router::Written;
 
 /// The pods the subsets should name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub fn edit_destination_rule(
         if !subsets.iter().any(|found| name_of(found) == service) {
             subsets.push(json!({"name": service, "labels": {labels::POD_TEMPLATE_HASH: hash}}));
             let after = Some(hash.to_owned());
-            written.push(Written::Subset { name: service.to_owned(), before: None, after });
+            written.push(subset_written(service, None, after));
         }
     }
     // As long as no pods are there, a rule of the user's stays untouched.
@@ -181,7 +182,12 @@ fn relabel(subset: &mut Value, hash: &str, object: &str, index: usize) -> Result
             }
         }
     }
-    Ok(Some(Written::Subset { name, before, after }))
+    Ok(Some(subset_written(&name, before, after)))
+}
+
+/// A subset names other pods.
+fn subset_written(name: &str, before: Option<String>, after: Option<String>) -> Written {
+    Written::Field { field: format!("subset {name}"), before, after }
 }
 
 fn subsets_of<'a>(object: &'a mut Value, name: &str) -> Result<&'a mut Vec<Value>, RouterError> {

@@ -11,9 +11,10 @@ use super::desired::Desired;
 use super::destination_rule::{Hashes, edit_destination_rule, managed_by, named_hashes};
 use super::error::RouterError;
 use super::place::object_name;
-use super::read_back::{Read, Span, read_back};
+use super::read_back::{Read, read_back};
 use super::routes::Protocol;
 use super::virtual_service::{bases, edit_virtual_service, owned_routes, select};
+use crate::router::Span;
 
 /// An object with what the controller owns put back.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,22 +4,14 @@ use serde_json::{Map, Value, json};
 use tidegate_api::rollout::{SetHeaderRoute, SetMirrorRoute};
 use tidegate_api::wire::Items;
 
-use super::desired::{Desired, ManagedForm, ManagedRoute};
-use super::edit::ManagedKind;
+use super::desired::{Desired, ManagedForm};
 use super::error::RouterError;
 use super::matches::{self, Unjoinable};
 use super::place::Place;
 use super::weights::{Role, destinations, head, whole_number};
+use crate::router::{ManagedKind, ManagedRoute};
 
 impl ManagedRoute {
-    /// Header or mirror.
-    pub fn kind(&self) -> ManagedKind {
-        match self {
-            Self::Header(_) => ManagedKind::Header,
-            Self::Mirror(_) => ManagedKind::Mirror,
-        }
-    }
-
     /// The routes for `spec.http`, one for each weighted route until one takes all requests; those whose conditions
     /// exclude the step's are passed over. `bases` already have their new weights.
     pub(super) fn build(

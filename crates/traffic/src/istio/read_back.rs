@@ -14,6 +14,7 @@ use super::place::{Place, object_name};
 use super::routes::Protocol;
 use super::virtual_service::{edit_virtual_service, select};
 use super::weights::{Role, destinations, whole_number};
+use crate::router::{SeenRoute, Span};
 
 /// A VirtualService as it was read, with the entry of the Rollout's spec that names it.
 #[derive(Clone, Copy, Debug)]
@@ -22,42 +23,6 @@ pub struct Read<'a> {
     pub reference: &'a IstioVirtualService,
     /// The object.
     pub object: &'a Value,
-}
-
-/// The lowest and the highest of several weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// The lowest.
-    pub lowest: i64,
-    /// The highest.
-    pub highest: i64,
-}
-
-impl Span {
-    /// Of all these; none when there are none.
-    pub(crate) fn over(weights: impl Iterator<Item = i64>) -> Option<Self> {
-        weights.fold(None, |span: Option<Self>, weight| {
-            let Self { lowest, highest } = span.unwrap_or(Self { lowest: weight, highest: weight });
-            Some(Self { lowest: lowest.min(weight), highest: highest.max(weight) })
-        })
-    }
-}
-
-/// The weights of one route.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenRoute {
-    /// Kind, namespace and name of the VirtualService.
-    pub object: String,
-    /// The route, for people.
-    pub route: String,
-    /// The canary's weight.
-    pub canary: i64,
-    /// The stable weight.
-    pub stable: i64,
-    /// Experiments by Service.
-    pub additional: BTreeMap<String, i64>,
-    /// All weights of the route together, the user's too; what the others are shares of.
-    pub total: i64,
 }
 
 /// What was read.
@@ -122,7 +87,7 @@ pub fn read_back(virtual_services: &[Read<'_>], rule: Option<&Value>, wanted: &D
     seen
 }
 
-fn routes_of(read: &Read<'_>, wanted: &Desired<'_>) -> Result<Vec<SeenRoute>, RouterError> {
+pub(super) fn routes_of(read: &Read<'_>, wanted: &Desired<'_>) -> Result<Vec<SeenRoute>, RouterError> {
     let object = object_name("VirtualService", read.object);
     let spec = read.object.get("spec").unwrap_or(&Value::Null);
     let selection = select(spec, read.reference, wanted, &object)?;

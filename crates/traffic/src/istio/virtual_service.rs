@@ -5,12 +5,13 @@ use tidegate_api::rollout::IstioVirtualService;
 use tidegate_api::wire::Items;
 
 use super::desired::Desired;
-use super::edit::{Edit, Written};
+use super::edit::Edit;
 use super::error::RouterError;
 use super::managed::{is_same, kind_of};
 use super::place::{Place, object_name, route_error};
 use super::routes::{Protocol, RouteError, Selection};
 use super::weights::weigh;
+use crate::router::Written;
 
 /// The VirtualService as it should be.
 ///

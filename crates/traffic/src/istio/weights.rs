@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 use tidegate_api::wire::Text;
 
 use super::desired::Desired;
-use super::edit::Written;
 use super::error::RouterError;
 use super::names::short_host;
 use super::place::Place;
+use crate::router::Written;
 
 /// What a destination is to the Rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,6 +219,7 @@ pub(super) fn head(destinations: &[Destination<'_>], role: &Role) -> Option<usiz
 
 impl Place<'_> {
     fn weight(&self, destination: String, before: Option<i64>, after: Option<i64>) -> Written {
-        Written::Weight { protocol: self.protocol, route: self.label(), destination, before, after }
+        let place = format!("{} route {}", self.protocol.name(), self.label());
+        Written::Weight { place, destination, before, after }
     }
 }

@@ -5,10 +5,12 @@ use tidegate_api::rollout::NginxTrafficRouting;
 use tidegate_api::wire::{Items, Text};
 
 use super::canary_ingress::{CanaryIngress, Keys, name};
-use crate::ingress::{annotation, one_or_many};
-use crate::istio::SeenRoute;
+use crate::ingress::{annotation, one_or_many, paths, port, rules, service};
+use crate::router::reach::Known;
 use crate::router::weighted::seen_route;
-use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, Versions, Wanted, Wording};
+use crate::router::{
+    Change, Event, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions, Wanted, Wording,
+};
 
 /// The router of `trafficRouting.nginx`.
 pub(crate) struct Nginx<'a> {
@@ -97,6 +99,22 @@ impl Router for Nginx<'_> {
             changes.extend(self.edit_one(&pair, seen, wanted)?);
         }
         Ok(changes)
+    }
+
+    /// The canary is reached by the ports of the stable Ingress.
+    fn reach(&self, seen: &Seen, wanted: &Wanted<'_>, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        for Pair { stable, .. } in self.pairs(wanted)? {
+            let Some(found) = seen.find(&stable)? else { continue };
+            for (index, rule) in rules(found).iter().enumerate() {
+                for (at, path) in
+                    paths(rule).iter().enumerate().filter(|(_, path)| service(path) == wanted.services.stable)
+                {
+                    let place = format!("spec.rules[{index}].http.paths[{at}].backend.service.port");
+                    services.check(wanted.services.canary, port(path), Known::PodPorts, (stable.to_string(), place))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, seen: &Seen, wanted: &Wanted<'_>) -> Vec<Result<SeenRoute, RouterError>> {

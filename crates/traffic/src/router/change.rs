@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::managed_route::ManagedKind;
 use super::object::ObjectRef;
-use crate::istio::ManagedKind;
 
 /// A write and what is new in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +97,12 @@ pub enum Written {
     Put(ManagedKind, String),
     /// A managed route was taken out.
     Removed(ManagedKind, String),
+    /// Managed routes were moved before all others.
+    Ordered,
+    /// A subset of an experiment is no longer needed.
+    SubsetRemoved(String),
+    /// The annotation that says which Rollout writes here.
+    ManagedBy(Option<String>),
     /// A field got another value, came or went.
     Field {
         /// Which.
@@ -121,6 +127,9 @@ impl fmt::Display for Written {
             }
             Self::Put(kind, name) => write!(f, "{} '{name}' written", kind.name()),
             Self::Removed(kind, name) => write!(f, "{} '{name}' removed", kind.name()),
+            Self::Ordered => f.write_str("managed routes moved before the others"),
+            Self::SubsetRemoved(name) => write!(f, "subset {name} removed"),
+            Self::ManagedBy(rollout) => write!(f, "managed by: {}", shown(rollout)),
             Self::Field { field, before, after } => write!(f, "{field}: {} -> {}", shown(before), shown(after)),
         }
     }

@@ -113,6 +113,34 @@ pub enum RouterError {
         /// Who has it.
         rival: String,
     },
+    /// Weight would go to a port that is not there.
+    #[error(
+        "{object}: {field} is {port}, but Service '{service}' has only {found}: requests to the canary would fail; correct \
+         one of them"
+    )]
+    NoSuchPort {
+        /// Kind, namespace and name, or the Rollout.
+        object: String,
+        /// Where.
+        field: String,
+        /// The Service.
+        service: String,
+        /// The port that is asked for.
+        port: String,
+        /// Those it has.
+        found: String,
+    },
+    /// A load balancer that does not read its weights.
+    #[error(
+        "{object}: no path to Service '{service}' has the port name use-annotation, so the load balancer does not read the \
+         weights; set backend.service.port.name of that path"
+    )]
+    NoActionPort {
+        /// Kind, namespace and name.
+        object: String,
+        /// The Service that the action stands for.
+        service: String,
+    },
     /// The configuration of a plugin cannot be read.
     #[error("spec.strategy.canary.trafficRouting.plugins[\"{plugin}\"].{field} is not {wanted}; correct it")]
     Config {
@@ -131,9 +159,18 @@ pub enum RouterError {
         /// Why it could not.
         error: Box<RouterError>,
     },
+    /// An object of Istio is left as it is.
+    #[error("{0}")]
+    Istio(Box<crate::istio::RouterError>),
     /// Several objects have errors.
     #[error("{} errors found: {}", .0.len(), .0.iter().map(|error| format!("[{error}]")).collect::<String>())]
     Several(Vec<RouterError>),
+}
+
+impl From<crate::istio::RouterError> for RouterError {
+    fn from(error: crate::istio::RouterError) -> Self {
+        Self::Istio(Box::new(error))
+    }
 }
 
 impl RouterError {
@@ -152,9 +189,24 @@ impl RouterError {
                 resource.api_version()
             )),
             Self::Plugin { error, .. } => error.hint(),
+            Self::Istio(error) => error.hint().map(str::to_owned),
             Self::Several(errors) => {
                 let hints: Vec<String> = errors.iter().filter_map(Self::hint).collect();
                 (!hints.is_empty()).then(|| hints.join("; "))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is only that objects are not there, and which, as far as they are known.
+    pub fn missing(&self) -> Option<Vec<&ObjectRef>> {
+        match self {
+            Self::Missing { object, .. } => Some(vec![object]),
+            Self::Contract { wording, .. } => wording.is_about_missing().then(Vec::new),
+            Self::Plugin { error, .. } => error.missing(),
+            Self::Several(errors) => {
+                let all: Option<Vec<Vec<&ObjectRef>>> = errors.iter().map(Self::missing).collect();
+                all.map(|all| all.into_iter().flatten().collect())
             }
             _ => None,
         }

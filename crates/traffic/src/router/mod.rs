@@ -1,4 +1,4 @@
-//! What all routers besides Istio have in common.
+//! What all routers have in common.
 //!
 //! A [`Router`] says which objects it has to see ([`Router::needs`]), what is to be written so that they are as wanted
 //! ([`Router::edit`]), and what they say ([`read_back`]). It keeps nothing: whoever changed the objects, the result is
@@ -8,8 +8,10 @@ mod change;
 mod configured;
 mod error;
 pub(crate) mod fields;
+mod managed_route;
 mod needs;
 mod object;
+pub(crate) mod reach;
 mod read;
 mod versions;
 mod wanted;
@@ -19,10 +21,12 @@ mod wording;
 pub use change::{Action, Change, Event, Failure, Written};
 pub use configured::{Router, routers};
 pub use error::RouterError;
+pub use managed_route::{ManagedKind, ManagedRoute};
 pub use needs::{Need, Seen, Selection};
 pub(crate) use object::GATEWAY_API;
 pub use object::{ObjectRef, Resource};
-pub use read::{Read, read_back};
+pub use reach::ServicePorts;
+pub use read::{Read, SeenRoute, Span, read_back};
 pub use versions::Versions;
 pub(crate) use wanted::controller;
 pub use wanted::{Destination, Owner, Wanted};

@@ -5,6 +5,9 @@ use std::fmt;
 /// The group of the Gateway API.
 pub(crate) const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
+/// The group of Istio's routes.
+pub(super) const ISTIO: &str = "networking.istio.io";
+
 /// A kind of object as the API serves it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
@@ -30,9 +33,13 @@ impl Resource {
     }
 
     /// Versions to look for it in, the one that is asked for first. Which version other routers are served in is said by flags;
-    /// routes of the Gateway API say the same in all of theirs, and clusters drop the early ones.
+    /// routes of the Gateway API and of Istio say the same in all of theirs, and clusters drop the early ones.
     pub fn versions(&self) -> Vec<&str> {
-        let same: &[&str] = if self.group == GATEWAY_API { &["v1", "v1beta1", "v1alpha3", "v1alpha2"] } else { &[] };
+        let same: &[&str] = match self.group.as_str() {
+            GATEWAY_API => &["v1", "v1beta1", "v1alpha3", "v1alpha2"],
+            ISTIO => &["v1", "v1beta1", "v1alpha3"],
+            _ => &[],
+        };
         let others = same.iter().copied().filter(|version| *version != self.version);
         std::iter::once(self.version.as_str()).chain(others).collect()
     }

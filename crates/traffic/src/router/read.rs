@@ -1,11 +1,48 @@
 //! What the objects say, which is what may be reported.
 
+use std::collections::BTreeMap;
+
 use super::change::Action;
 use super::error::RouterError;
 use super::needs::Seen;
 use super::wanted::Wanted;
 use super::{Change, Router};
-use crate::istio::{SeenRoute, Span};
+
+/// The lowest and the highest of several weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The lowest.
+    pub lowest: i64,
+    /// The highest.
+    pub highest: i64,
+}
+
+impl Span {
+    /// Of all these; none when there are none.
+    pub(crate) fn over(weights: impl Iterator<Item = i64>) -> Option<Self> {
+        weights.fold(None, |span: Option<Self>, weight| {
+            let Self { lowest, highest } = span.unwrap_or(Self { lowest: weight, highest: weight });
+            Some(Self { lowest: lowest.min(weight), highest: highest.max(weight) })
+        })
+    }
+}
+
+/// The weights of one place that splits traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenRoute {
+    /// Kind, namespace and name of the object.
+    pub object: String,
+    /// Where in it, for people.
+    pub route: String,
+    /// The canary's weight.
+    pub canary: i64,
+    /// The stable weight.
+    pub stable: i64,
+    /// Experiments by Service.
+    pub additional: BTreeMap<String, i64>,
+    /// All weights of the place together, the user's too; what the others are shares of.
+    pub total: i64,
+}
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! API groups and versions that flags choose.
 
-use super::object::Resource;
+use super::object::{ISTIO, Resource};
 
 /// Groups and versions of the kinds that exist in several.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,16 @@ impl Versions {
     /// Ingresses have one version only.
     pub fn ingress(&self) -> Resource {
         Resource::new("networking.k8s.io", "v1", "Ingress", "ingresses")
+    }
+
+    /// VirtualServices, in the newest version; older ones say the same.
+    pub fn virtual_service(&self) -> Resource {
+        Resource::new(ISTIO, "v1", "VirtualService", "virtualservices")
+    }
+
+    /// DestinationRules, likewise.
+    pub fn destination_rule(&self) -> Resource {
+        Resource::new(ISTIO, "v1", "DestinationRule", "destinationrules")
     }
 
     /// TraefikServices.

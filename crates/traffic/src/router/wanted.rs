@@ -8,7 +8,7 @@ use tidegate_api::wire::{Items, Text};
 
 use super::error::RouterError;
 use super::fields::{list, text};
-use crate::istio::{ManagedKind, ManagedRoute};
+use super::managed_route::{ManagedKind, ManagedRoute};
 use crate::services::Services;
 
 /// The Rollout as objects name the one that made them.

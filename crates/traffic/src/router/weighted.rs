@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::change::Written;
 use super::error::RouterError;
+use super::read::SeenRoute;
 use super::wanted::Wanted;
-use crate::istio::{SeenRoute, whole_number};
+use crate::istio::whole_number;
 use crate::services::Services;
 
 /// What a destination is to the Rollout.

@@ -81,6 +81,11 @@ impl Wording {
         }
     }
 
+    /// Whether it says that an object is not there.
+    pub(crate) fn is_about_missing(&self) -> bool {
+        matches!(self, Self::VirtualService | Self::VirtualRouter | Self::VirtualNode)
+    }
+
     /// The error, with what the text leaves out.
     pub(crate) fn hint(self, hint: String) -> super::RouterError {
         super::RouterError::Contract { wording: self, hint }

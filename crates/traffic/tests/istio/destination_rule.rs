@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tidegate_api::rollout::IstioDestinationRule;
 use tidegate_traffic::istio::{
-    Edit, Experiment, Hashes, Written, edit_destination_rule, managed_by, release_destination_rule, subset_message,
+    Edit, Experiment, Hashes, edit_destination_rule, managed_by, release_destination_rule, subset_message,
 };
+use tidegate_traffic::router::Written;
 
 fn rule() -> IstioDestinationRule {
     let rule = json!({

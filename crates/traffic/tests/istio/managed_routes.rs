@@ -1,7 +1,8 @@
 //! Header and mirror routes: section 6.
 
 use serde_json::{Value, json};
-use tidegate_traffic::istio::{Edit, ManagedForm, ManagedKind, Written, edit_virtual_service, remove_managed_routes};
+use tidegate_traffic::istio::{Edit, ManagedForm, edit_virtual_service, remove_managed_routes};
+use tidegate_traffic::router::{ManagedKind, Written};
 
 use crate::setup::{Setup, pair, subset_pair, to, virtual_service};
 

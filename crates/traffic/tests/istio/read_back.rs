@@ -1,7 +1,8 @@
 //! What may be reported: weights as read, hashes still named.
 
 use serde_json::{Value, json};
-use tidegate_traffic::istio::{Read, Seen, Span, read_back, warnings};
+use tidegate_traffic::istio::{Read, Seen, read_back, warnings};
+use tidegate_traffic::router::Span;
 
 use crate::setup::{Setup, pair, subset, subset_pair, to, virtual_service};
 

@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 use tidegate_api::rollout::{CanaryStatus, CanaryStrategy, IstioVirtualService};
 use tidegate_api::wire::{Items, Text};
 use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_traffic::istio::{
-    Desired, Edit, Hashes, ManagedRoute, Routing, edit_destination_rule, edit_virtual_service,
-};
+use tidegate_traffic::istio::{Desired, Edit, Hashes, Routing, edit_destination_rule, edit_virtual_service};
+use tidegate_traffic::router::ManagedRoute;
 
 struct Scenario {
     name: String,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tidegate_api::rollout::{CanaryStatus, CanaryStrategy, IstioVirtualService, WeightDestination};
-use tidegate_traffic::istio::{Desired, Edit, ManagedRoute, RouterError, Routing, edit_virtual_service};
+use tidegate_traffic::istio::{Desired, Edit, RouterError, Routing, edit_virtual_service};
+use tidegate_traffic::router::ManagedRoute;
 
 /// The canary strategy of a Rollout and what it is asked for.
 #[derive(Clone)]

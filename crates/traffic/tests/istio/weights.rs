@@ -1,7 +1,8 @@
 //! Weights: sections 3.2 to 3.4, 5.3, 5.4 and the total of section 2.1.
 
 use serde_json::{Value, json};
-use tidegate_traffic::istio::{Edit, Written};
+use tidegate_traffic::istio::Edit;
+use tidegate_traffic::router::Written;
 
 use crate::setup::{Setup, pair, subset, subset_pair, to, virtual_service};
 

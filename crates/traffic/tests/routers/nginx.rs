@@ -2,7 +2,7 @@
 
 use proptest::prelude::{ProptestConfig, any, proptest};
 use serde_json::{Value, json};
-use tidegate_traffic::istio::Span;
+use tidegate_traffic::router::Span;
 
 use crate::generated::{Seed, check, check_weights};
 use crate::setup::{Setup, exact, owned, owner, span};

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tidegate_api::rollout::{CanaryStatus, CanaryStrategy, WeightDestination};
-use tidegate_traffic::istio::{ManagedRoute, Span};
+
 use tidegate_traffic::router::{
-    Change, Event, Owner, Read, Router, RouterError, Seen, Versions, Wanted, Written, read_back, routers,
+    Change, Event, ManagedRoute, Owner, Read, Router, RouterError, Seen, Span, Versions, Wanted, Written, read_back,
+    routers,
 };
 
 use crate::world::World;

@@ -71,6 +71,14 @@ pub fn check(rollout: &Rollout, template: Option<&Raw>, found: &Found) -> Vec<Fi
     if missing.is_empty() { unfitting(rollout, template, found) } else { missing }
 }
 
+/// Whether an error is about an object of a traffic router: its routes cannot be used, everything else can.
+pub fn is_about_routes(error: &FieldError) -> bool {
+    // Those of Mappings and VirtualRouters have the path inside of the object.
+    ["spec.strategy.canary.trafficRouting.", "spec.weight", "spec.routes"]
+        .iter()
+        .any(|path| error.path.starts_with(path))
+}
+
 /// References that are missing or ambiguous.
 pub fn missing(rollout: &Rollout, found: &Found) -> Vec<FieldError> {
     let mut errors = services::missing(rollout, found);

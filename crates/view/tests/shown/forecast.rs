@@ -1,18 +1,30 @@
 //! What is forecast is what was recorded, and what is refused is refused.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tidegate_api::rollout::Rollout;
-use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_validate::references::{Found, Lookup};
-use tidegate_view::{forecast, forecast_routes, forecast_text};
+use tidegate_traffic::router::ObjectRef;
+use tidegate_validate::references::Found;
+use tidegate_view::{Forecast, RouterObjects, forecast, forecast_routes, forecast_text};
 
 use crate::world::{fits, read};
 
 fn traces() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/traces")
+}
+
+fn among(objects: &[Value], name: &ObjectRef) -> Option<Value> {
+    let is_it = |object: &&Value| object["kind"] == name.resource.kind && object["metadata"]["name"] == name.name;
+    objects.iter().find(is_it).cloned()
+}
+
+/// A forecast with these objects at hand.
+fn forecast_among(rollout: &Rollout, objects: &[Value]) -> Forecast {
+    let found = Found::default();
+    let mut told = forecast(rollout, &found);
+    forecast_routes(&mut told, rollout, &RouterObjects::among(rollout, |name| among(objects, name)), &found);
+    told
 }
 
 /// Pods and weight at every pause that was recorded of an update that ran undisturbed from a healthy state: no abort, no
@@ -134,21 +146,12 @@ fn routes_are_forecast_as_the_controller_writes_them_and_refused_where_it_would_
         "stableService": "s", "canaryService": "c", "trafficRouting": {"istio": {"virtualService": {"name": "vs"}}},
         "steps": [{"setWeight": 20}, {"pause": {}}]}}}}),
     );
-    let name = VirtualServiceName { namespace: "web".to_owned(), name: "vs".to_owned() };
     let route = |canary: &str| {
-        json!({"metadata": {"name": "vs"}, "spec": {"http": [{"name": "main", "route": [
+        json!({"kind": "VirtualService", "metadata": {"name": "vs"}, "spec": {"http": [{"name": "main", "route": [
         {"destination": {"host": "s"}, "weight": 100}, {"destination": {"host": canary}, "weight": 0}]}]}})
     };
-    let among = |object: Value| Found {
-        virtual_services: BTreeMap::from([(name.clone(), Lookup::Found(object))]),
-        ..Found::default()
-    };
-    let told = |found: &Found| {
-        let mut told = forecast(&rollout, found);
-        forecast_routes(&mut told, &rollout, found, None);
-        told
-    };
-    let good = told(&among(route("c")));
+    let told = |objects: &[Value]| forecast_among(&rollout, objects);
+    let good = told(&[route("c")]);
     assert_eq!(good.refusals, Vec::<String>::new());
     assert_eq!(
         good.routes,
@@ -161,10 +164,13 @@ fn routes_are_forecast_as_the_controller_writes_them_and_refused_where_it_would_
             "end: VirtualService vs: HTTP route 'main': c 100 -> 0",
         ]
     );
-    let bad = told(&among(route("other")));
+    let bad = told(&[route("other")]);
     assert_eq!(bad.refusals.len(), 1, "{:?}", bad.refusals);
-    let absent = told(&Found::default());
-    assert_eq!(absent.warnings, ["VirtualService vs: not at hand, so its routes are not shown"]);
+    let absent = told(&[]);
+    assert_eq!(
+        absent.warnings,
+        ["VirtualService vs: not at hand, so the routes of trafficRouting.istio are not shown"]
+    );
 }
 
 #[test]
@@ -174,11 +180,7 @@ fn header_and_mirror_routes_come_and_go_in_a_forecast_with_all_they_hold() {
     let objects = scenario["objects"].as_array().unwrap();
     let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap().clone();
     let rollout: Rollout = read(&of_kind("Rollout"));
-    let name = VirtualServiceName { namespace: "default".to_owned(), name: "shop".to_owned() };
-    let virtual_services = BTreeMap::from([(name, Lookup::Found(of_kind("VirtualService")))]);
-    let found = Found { virtual_services, ..Found::default() };
-    let mut told = forecast(&rollout, &found);
-    forecast_routes(&mut told, &rollout, &found, None);
+    let told = forecast_among(&rollout, objects);
     let begins: Vec<&str> = told.routes.iter().map(|line| line.split(": {").next().unwrap()).collect();
     assert_eq!(
         begins,
@@ -206,10 +208,7 @@ fn subsets_are_forecast_to_name_the_new_pods_before_they_get_weight() {
     let objects = scenario["objects"].as_array().unwrap();
     let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap().clone();
     let rollout: Rollout = read(&of_kind("Rollout"));
-    let rule = of_kind("DestinationRule");
-    let found = Found::default();
-    let mut told = forecast(&rollout, &found);
-    forecast_routes(&mut told, &rollout, &found, Some(&Lookup::Found(rule.clone())));
+    let told = forecast_among(&rollout, objects);
     assert_eq!(
         told.routes,
         [
@@ -217,20 +216,101 @@ fn subsets_are_forecast_to_name_the_new_pods_before_they_get_weight() {
             "start: DestinationRule shop: subset new: none -> <stable>",
             "start: DestinationRule shop: managed by: shop",
             "step 1: DestinationRule shop: subset new: <stable> -> 856c4cc44b",
+            "step 1: VirtualService shop: HTTP route 'primary': shop/old 100 -> 80",
+            "step 1: VirtualService shop: HTTP route 'primary': shop/new 0 -> 20",
+            "step 3: VirtualService shop: HTTP route 'primary': shop/old 80 -> 30",
+            "step 3: VirtualService shop: HTTP route 'primary': shop/new 20 -> 70",
+            "step 5: VirtualService shop: HTTP route 'primary': shop/old 30 -> 0",
+            "step 5: VirtualService shop: HTTP route 'primary': shop/new 70 -> 100",
             "end: DestinationRule shop: subset old: <stable> -> 856c4cc44b",
+            "end: VirtualService shop: HTTP route 'primary': shop/old 0 -> 100",
+            "end: VirtualService shop: HTTP route 'primary': shop/new 100 -> 0",
         ]
     );
     assert!(told.refusals.is_empty());
     // Without the subset that the Rollout names there is nothing to edit.
-    let mut bad = rule;
-    bad["spec"]["subsets"] = json!([{"name": "stable"}]);
-    let mut told = forecast(&rollout, &found);
-    forecast_routes(&mut told, &rollout, &found, Some(&Lookup::Found(bad)));
+    let mut bad = objects.clone();
+    let rule = bad.iter_mut().find(|object| object["kind"] == "DestinationRule").unwrap();
+    rule["spec"]["subsets"] = json!([{"name": "stable"}]);
+    let told = forecast_among(&rollout, &bad);
     assert_eq!(told.refusals.len(), 1, "{:?}", told.refusals);
-    let missing = Lookup::Missing("destinationrules.networking.istio.io \"shop\" not found".to_owned());
-    let mut told = forecast(&rollout, &found);
-    forecast_routes(&mut told, &rollout, &found, Some(&missing));
+    // Where everything was looked for, what is missing is refused.
+    let mut seen = RouterObjects::among(&rollout, |name| among(objects, name)).seen;
+    let rule = seen.objects().map(|(name, _)| name.clone()).find(|name| name.resource.kind == "DestinationRule");
+    seen.put(rule.unwrap(), None);
+    let mut told = forecast(&rollout, &Found::default());
+    forecast_routes(&mut told, &rollout, &RouterObjects { seen, ..RouterObjects::default() }, &Found::default());
     assert_eq!(told.refusals, ["destinationrules.networking.istio.io \"shop\" not found"]);
+}
+
+/// A router, its object, and what the forecast must say of the first weight.
+fn routers() -> Vec<(Value, Vec<Value>, &'static str)> {
+    let object = |kind: &str, spec: Value| json!({"kind": kind, "metadata": {"name": "web"}, "spec": spec});
+    let ingress = |port: Value| {
+        let backend = json!({"service": {"name": "s", "port": port}});
+        object("Ingress", json!({"rules": [{"http": {"paths": [{"path": "/", "backend": backend}]}}]}))
+    };
+    let refs = json!([{"name": "s", "port": 80, "weight": 100}, {"name": "c", "port": 80, "weight": 0}]);
+    let services = json!([{"name": "s", "weight": 100}, {"name": "c", "weight": 0}]);
+    let backends = json!([{"serviceName": "s", "weight": 100}, {"serviceName": "c", "weight": 0}]);
+    vec![
+        (
+            json!({"nginx": {"stableIngress": "web"}}),
+            vec![ingress(json!({"number": 80}))],
+            "Ingress shop-web-canary: annotation nginx.ingress.kubernetes.io/canary-weight: 0 -> 20",
+        ),
+        (
+            json!({"alb": {"ingress": "web", "servicePort": 80}}),
+            vec![ingress(json!({"name": "use-annotation"}))],
+            "Ingress web: action: c 0 -> 20",
+        ),
+        (json!({"smi": {}}), Vec::new(), "TrafficSplit shop: spec.backends: c 0 -> 20"),
+        (
+            json!({"ambassador": {"mappings": ["web"]}}),
+            vec![object("Mapping", json!({"prefix": "/", "service": "s:80"}))],
+            "Mapping web-canary: created",
+        ),
+        (
+            json!({"traefik": {"weightedTraefikServiceName": "web"}}),
+            vec![object("TraefikService", json!({"weighted": {"services": services}}))],
+            "TraefikService web: spec.weighted.services: c 0 -> 20",
+        ),
+        (
+            json!({"apisix": {"route": {"name": "web"}}}),
+            vec![object("ApisixRoute", json!({"http": [{"name": "web", "backends": backends}]}))],
+            "ApisixRoute web: spec.http[0].backends: c 0 -> 20",
+        ),
+        (
+            json!({"plugins": {"argoproj-labs/gatewayAPI": {"httpRoute": "web"}}}),
+            vec![object("HTTPRoute", json!({"rules": [{"backendRefs": refs}]}))],
+            "HTTPRoute web: spec.rules[0].backendRefs: c 0 -> 20",
+        ),
+    ]
+}
+
+#[test]
+fn every_router_has_its_changes_in_the_forecast() {
+    for (routing, objects, wanted) in routers() {
+        let rollout: Rollout = read(
+            &json!({"metadata": {"name": "shop", "namespace": "web"}, "spec": {"replicas": 2, "strategy": {"canary": {
+            "stableService": "s", "canaryService": "c", "trafficRouting": routing,
+            "steps": [{"setWeight": 20}, {"pause": {}}]}}}}),
+        );
+        let told = forecast_among(&rollout, &objects);
+        assert_eq!((&told.refusals, &told.warnings), (&vec![], &vec![]), "{routing}");
+        let line = format!("step 1: {wanted}");
+        assert!(told.routes.contains(&line), "{routing}: {line} is not in {:#?}", told.routes);
+        let Some(object) = objects.first() else { continue };
+        // Its object is elsewhere.
+        let absent = forecast_among(&rollout, &[]);
+        let name = format!("{} web: not at hand", object["kind"].as_str().unwrap());
+        assert!(absent.warnings.iter().any(|told| told.starts_with(&name)), "{routing}: {:?}", absent.warnings);
+        assert_eq!(absent.refusals, Vec::<String>::new(), "{routing}");
+        // Its object does not lead to the Rollout.
+        let foreign = object.to_string().replace("\"s\"", "\"other\"").replace("s:80", "other:80");
+        let bad = forecast_among(&rollout, &[serde_json::from_str(&foreign).unwrap()]);
+        assert_eq!(bad.refusals.len(), 1, "{routing}: {bad:?}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Objects and kinds that are not there.
 
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use tidegate_sim::routers::{Place, SHOP, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
+use tidegate_sim::routers::{self, SHOP, Way, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
 
-use super::{cluster, paused, strategy, together};
+use super::{cluster, paused, running, strategy, together};
 use crate::world::{World, image, resource, rollout, service};
 
 #[tokio::test(start_paused = true)]
@@ -35,10 +35,10 @@ async fn a_missing_object_is_named_and_its_arrival_is_enough() {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled() {
-    for way in [traefik(&SHOP), gateway_api(&SHOP)] {
+    for way in routers::all(&SHOP).into_iter().filter(|way| !way.objects.is_empty()) {
         let world = paused(&way).await;
-        let Place { kind, ref name, .. } = way.place;
-        world.delete(kind, name).await;
+        let object = way.objects.iter().find(|object| object["kind"] == way.place.kind).unwrap();
+        world.delete(way.place.kind, object["metadata"]["name"].as_str().unwrap()).await;
         world.pass(5).await;
         assert_eq!(world.shown("shop").await.0, "Degraded", "{}", way.name);
         world.patch("Rollout", "shop", json!({"spec": {"replicas": 6}})).await;
@@ -46,9 +46,7 @@ async fn an_object_that_goes_in_mid_canary_holds_the_rollout_while_it_is_scaled(
         world.pass(30).await;
         assert_eq!(world.status("shop").await["currentStepIndex"], 1, "{}: no step is passed", way.name);
         assert_eq!(world.sizes("shop").await.iter().max(), Some(&6), "{}", way.name);
-        for object in &way.objects {
-            world.create(object.clone()).await;
-        }
+        world.create(object.clone()).await;
         world.pass(30).await;
         assert_ne!(world.shown("shop").await.0, "Degraded", "{}", way.name);
         assert!(world.weight(&way).await >= Some(25), "{}", way.name);
@@ -91,15 +89,145 @@ async fn a_kind_that_arrives_late_is_noticed_within_ten_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_moves_what_can_be_moved_where_the_object_of_one_of_two_routers_is_gone() {
-    let ways = [traefik(&SHOP), gateway_api(&SHOP)];
-    let world = paused(&together(&ways)).await;
-    assert_eq!((world.weight(&ways[0]).await, world.weight(&ways[1]).await), (Some(25), Some(25)));
-    world.delete("TraefikService", "shop").await;
-    world.pass(5).await;
-    world.patch_status("shop", json!({"abort": true})).await;
-    world.pass(5).await;
-    assert_eq!(world.weight(&ways[1]).await, Some(0));
-    let (phase, message) = world.shown("shop").await;
-    assert_eq!(phase, "Degraded");
-    assert!(message.contains("traefikservices.traefik.io \"shop\" not found"), "{message}");
+    let lost = [
+        (traefik(&SHOP), "TraefikService", "shop", "traefikservices.traefik.io \"shop\" not found"),
+        (nginx(&SHOP), "Ingress", "shop-web", "ingress.networking.k8s.io \"shop-web\" not found"),
+        (ambassador(&SHOP), "Mapping", "shop", "mappings.getambassador.io \"shop\" not found"),
+    ];
+    for (way, kind, name, text) in lost {
+        let ways = [way, gateway_api(&SHOP)];
+        let world = paused(&together(&ways)).await;
+        assert_eq!((world.weight(&ways[0]).await, world.weight(&ways[1]).await), (Some(25), Some(25)));
+        world.delete(kind, name).await;
+        world.pass(5).await;
+        world.patch_status("shop", json!({"abort": true})).await;
+        world.pass(5).await;
+        assert_eq!(world.weight(&ways[1]).await, Some(0), "{kind}");
+        let (phase, message) = world.shown("shop").await;
+        assert_eq!(phase, "Degraded");
+        assert!(message.contains(text), "{message}");
+    }
+}
+
+/// Something wrong with the objects of a router.
+struct Fault {
+    way: Way,
+    object: (&'static str, &'static str),
+    breaks: Value,
+    mends: Value,
+    /// What users are told.
+    text: &'static str,
+}
+
+fn faults() -> Vec<Fault> {
+    let refs = |canary: &str, port: i64| {
+        json!({"spec": {"rules": [{"backendRefs": [
+            {"name": "stable", "port": 80, "weight": 100}, {"name": canary, "port": port, "weight": 0}]}]}})
+    };
+    let services = |canary: &str| json!({"spec": {"weighted": {"services": [{"name": "stable"}, {"name": canary}]}}});
+    let backends = |canary: &str| {
+        let backend = |name: &str| json!({"serviceName": name, "servicePort": 80});
+        let rule = json!({"name": "web", "match": {"paths": ["/*"]}, "backends": [backend("stable"), backend(canary)]});
+        json!({"spec": {"http": [rule]}})
+    };
+    let ingress = |service: &str, port: Value| {
+        let backend = json!({"service": {"name": service, "port": port}});
+        let path = json!({"path": "/", "pathType": "Prefix", "backend": backend});
+        json!({"spec": {"rules": [{"host": "shop.example", "http": {"paths": [path]}}]}})
+    };
+    let book =
+        |text: Value| json!({"metadata": {"annotations": {"rollouts.argoproj.io/managed-alb-annotations": text}}});
+    let annotated = json!({"name": "use-annotation"});
+    let fault = |way: Way, object, breaks, mends, text| Fault { way, object, breaks, mends, text };
+    vec![
+        fault(
+            gateway_api(&SHOP),
+            ("HTTPRoute", "shop"),
+            refs("other", 80),
+            refs("canary", 80),
+            "failed to set weight via plugin: backendRef was not found in httpRoute",
+        ),
+        fault(
+            gateway_api(&SHOP),
+            ("HTTPRoute", "shop"),
+            refs("canary", 8080),
+            refs("canary", 80),
+            "spec.rules[0].backendRefs[1].port is 8080, but Service 'canary' has only 80",
+        ),
+        fault(
+            traefik(&SHOP),
+            ("TraefikService", "shop"),
+            services("other"),
+            services("canary"),
+            "traefik canary service was not found",
+        ),
+        fault(
+            apisix(&SHOP),
+            ("ApisixRoute", "shop"),
+            backends("other"),
+            backends("canary"),
+            "apisix route canary backend was not found",
+        ),
+        fault(
+            nginx(&SHOP),
+            ("Ingress", "shop-web"),
+            ingress("other", json!({"number": 80})),
+            ingress("stable", json!({"number": 80})),
+            "ingress `shop-web` has no rules using service stable backend",
+        ),
+        fault(
+            nginx(&SHOP),
+            ("Ingress", "shop-web"),
+            ingress("stable", json!({"number": 8080})),
+            ingress("stable", json!({"number": 80})),
+            "backend.service.port is 8080, but Service 'canary' has only 80",
+        ),
+        fault(
+            alb(&SHOP),
+            ("Ingress", "shop"),
+            ingress("stable", json!({"number": 80})),
+            ingress("stable", annotated.clone()),
+            "no path to Service 'stable' has the port name use-annotation",
+        ),
+        fault(
+            alb(&SHOP),
+            ("Ingress", "shop"),
+            book(json!("{not json")),
+            book(Value::Null),
+            "annotation rollouts.argoproj.io/managed-alb-annotations is not JSON of the form",
+        ),
+        fault(
+            ambassador(&SHOP),
+            ("Mapping", "shop"),
+            json!({"spec": {"weight": 10}}),
+            json!({"spec": {"weight": null}}),
+            "Ambassador mapping \"shop\" can not define weight",
+        ),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_with_an_object_is_told_pods_follow_and_its_correction_is_enough() {
+    for Fault { way, object: (kind, name), breaks, mends, text } in faults() {
+        // Given a healthy Rollout whose route is spoilt.
+        let world = running(&way).await;
+        world.patch(kind, name, breaks.clone()).await;
+        world.pass(10).await;
+        // When a new version comes and the size changes.
+        world.patch("Rollout", "shop", image("shop:2")).await;
+        world.patch("Rollout", "shop", json!({"spec": {"replicas": 6}})).await;
+        world.pass(60).await;
+        // Then no weight moves, users know why, and the pods are there all the same.
+        let conditions = world.status("shop").await["conditions"].clone();
+        let is_told = |condition: &Value| condition["message"].as_str().is_some_and(|message| message.contains(text));
+        assert!(conditions.as_array().unwrap().iter().any(is_told), "{} {breaks}: {conditions:#}", way.name);
+        assert_eq!(world.weight(&way).await.unwrap_or(0), 0, "{} {breaks}", way.name);
+        assert!(world.sizes("shop").await.iter().sum::<i64>() >= 6, "{} {breaks}", way.name);
+        // And once it is right the update goes on by itself.
+        world.patch(kind, name, mends).await;
+        world.pass(60).await;
+        let shown = world.shown("shop").await;
+        assert_eq!(shown, ("Paused".to_owned(), "CanaryPauseStep".to_owned()), "{} {breaks}", way.name);
+        assert_eq!(world.weight(&way).await, Some(25), "{} {breaks}", way.name);
+    }
 }

@@ -1,28 +1,42 @@
-//! The routers besides Istio: what is wanted of them, and what their objects say.
+//! The routers of a Rollout behind their common form: what is wanted of them, and what their objects say.
 
 use jiff::Timestamp;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::wire::{Items, Text};
-use tidegate_traffic::istio::SeenRoute;
+use tidegate_traffic::istio::ISTIO;
 use tidegate_traffic::router::{
-    Action, Change, Need, Owner, Router, RouterError, Seen, Versions, Wanted, read_back, routers,
+    Action, Change, Need, Owner, Router, RouterError, Seen, SeenRoute, ServicePorts, Versions, Wanted, read_back,
+    routers,
 };
 use tidegate_validate::references::{Found, Lookup};
 
 use crate::observed::Observed;
 use crate::plan::Traffic;
 
-/// All of them, in the order in which they are written.
-pub struct Others<'a> {
+/// Routers, in the order in which they are written.
+pub struct Routers<'a> {
     /// The routers.
     pub routers: Vec<Box<dyn Router + 'a>>,
     /// What is wanted of each.
     pub wanted: Wanted<'a>,
 }
 
-impl<'a> Others<'a> {
-    /// Those that a Rollout names, for this traffic; none without any.
-    pub fn of(rollout: &'a Rollout, versions: &'a Versions, traffic: &'a Traffic, now: Timestamp) -> Option<Self> {
+impl<'a> Routers<'a> {
+    /// All that a Rollout names but Istio, for this traffic; none without any. Istio's objects may be in another cluster, several
+    /// of them change in stages, and proxies get time in between: what a plan asks of it is more than an edit.
+    pub fn besides_istio(
+        rollout: &'a Rollout,
+        versions: &'a Versions,
+        traffic: &'a Traffic,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let mut all = Self::all(rollout, versions, traffic, now)?;
+        all.routers.retain(|router| router.name() != ISTIO);
+        (!all.routers.is_empty()).then_some(all)
+    }
+
+    /// All that a Rollout names, for this traffic; none without any.
+    pub fn all(rollout: &'a Rollout, versions: &'a Versions, traffic: &'a Traffic, now: Timestamp) -> Option<Self> {
         let canary = rollout.spec.canary()?;
         let routers = routers(canary, versions);
         if routers.is_empty() {
@@ -57,6 +71,11 @@ impl<'a> Others<'a> {
         Ok(all)
     }
 
+    /// Whether requests arrive where weight is to go.
+    pub fn reach(&self, seen: &Seen, services: &ServicePorts<'_>) -> Result<(), RouterError> {
+        self.routers.iter().try_for_each(|router| router.reach(seen, &self.wanted, services))
+    }
+
     /// What all of them say.
     pub(crate) fn read(&self, seen: &Seen) -> Vec<SeenRoute> {
         self.routers.iter().flat_map(|router| read_back(&**router, seen, &self.wanted).routes).collect()
@@ -84,8 +103,17 @@ pub(crate) fn apply(seen: &mut Seen, changes: &[Change]) {
 pub(crate) fn problem(seen: &Observed) -> Option<RouterError> {
     // What is wanted does not matter for that.
     let traffic = Traffic::default();
-    let others = Others::of(&seen.rollout, &seen.routes.versions, &traffic, Timestamp::UNIX_EPOCH)?;
+    let others = Routers::besides_istio(&seen.rollout, &seen.routes.versions, &traffic, Timestamp::UNIX_EPOCH)?;
     others.changes(&seen.routes.routers).err()
+}
+
+/// The ports of the Services that were found.
+pub fn service_ports(found: &Found) -> ServicePorts<'_> {
+    let there = found.services.iter().filter_map(|(name, looked)| match looked {
+        Lookup::Found(service) => Some((name.as_str(), service.spec.ports.as_slice())),
+        Lookup::Missing(_) => None,
+    });
+    there.collect()
 }
 
 /// Hands on what validation looks at too.
