@@ -1,5 +1,5 @@
 //! Traffic routers besides Istio on a real API server: each lives through a canary to its end, outside changes, an abort and an object
-//! that comes late; header routes and experiments where it has them.
+//! that comes late; header routes and experiments where it has them; several at once.
 //!
 //! Ingresses are the API server's own, the kinds of the Gateway API are the real ones, those of the others as small as they
 //! can be.
@@ -281,6 +281,54 @@ async fn routes_to_experiments(client: &Client, way: &Way) {
         .await;
 }
 
+/// Several routers of one Rollout have the same weight at every step, and an abort takes it from all.
+async fn have_the_same_weight(client: &Client, ways: &[Way]) {
+    let mut routing = serde_json::Map::new();
+    ways.iter().for_each(|way| routing.extend(way.routing.as_object().unwrap().clone()));
+    let objects = ways.iter().flat_map(|way| way.objects.clone()).collect();
+    let together = Way { name: "together", routing: routing.into(), objects, place: ways[0].place.clone() };
+    let all = stage(client, &together, "several");
+    all.prepare().await;
+    all.add_objects().await;
+    all.deploy(steps()).await;
+    let everywhere = async |phase: &str, weight: i64| {
+        for way in ways {
+            Stage { client, way, namespace: all.namespace.clone() }.until(phase, weight).await;
+        }
+    };
+    everywhere("Healthy", 0).await;
+    all.image("shop:2").await;
+    everywhere("Paused", 30).await;
+    all.say(json!({"pauseConditions": null})).await;
+    everywhere("Paused", 60).await;
+    all.say(json!({"abort": true})).await;
+    everywhere("Degraded", 0).await;
+}
+
+/// A port that the canary does not have gets no weight; its correction is enough, and pods are there meanwhile.
+async fn waits_for_a_port(client: &Client, way: &Way) {
+    let stage = stage(client, way, "port");
+    stage.prepare().await;
+    let spoilt = |object: &Value, port: u16| -> Value {
+        serde_json::from_str(&object.to_string().replace("\"port\":80", &format!("\"port\":{port}"))).unwrap()
+    };
+    let object = &way.objects[0];
+    create(client, &spoilt(object, 8080), &stage.namespace).await;
+    stage.deploy(steps()).await;
+    stage.until("Healthy", 0).await;
+    stage.image("shop:2").await;
+    let is_told = |rollout: &Value, _: &Value| {
+        let conditions = rollout["status"]["conditions"].to_string();
+        rollout["status"]["updatedReplicas"] == 1 && conditions.contains("is 8080, but Service 'canary' has only 80")
+    };
+    stage.until_so("a condition that names the port", is_told).await;
+    assert_eq!(stage.weight().await.unwrap_or(0), 0);
+    let mend = Patch::Merge(json!({"spec": spoilt(object, 80)["spec"]}));
+    let name = object["metadata"]["name"].as_str().unwrap();
+    api(client, object, &stage.namespace).patch(name, &PatchParams::default(), &mend).await.unwrap();
+    stage.until("Paused", 30).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_router_lives_through_a_canary_outside_changes_and_an_abort_on_a_real_api_server() {
     let testbed = start().await;
@@ -307,8 +355,13 @@ async fn every_router_lives_through_a_canary_outside_changes_and_an_abort_on_a_r
     let mut ways = routers::all(&names);
     ways.extend(routers::more_gateway_api(&names));
     futures::future::join_all(ways.iter().map(|way| lives_through_a_canary(&client, way))).await;
-    let by_header = [routers::alb(&names), routers::apisix(&names), routers::gateway_api(&names)];
+    let mut by_header = vec![routers::alb(&names), routers::apisix(&names), routers::gateway_api(&names)];
+    by_header.extend(routers::more_gateway_api(&names).into_iter().filter(|way| way.place.kind == "GRPCRoute"));
+    assert_eq!(by_header.len(), 4);
     futures::future::join_all(by_header.iter().map(|way| routes_by_header(&client, way))).await;
     let with_experiments = [routers::smi(&names), routers::alb(&names), routers::gateway_api(&names)];
     futures::future::join_all(with_experiments.iter().map(|way| routes_to_experiments(&client, way))).await;
+    let several = [routers::nginx(&names), routers::gateway_api(&names), routers::traefik(&names)];
+    have_the_same_weight(&client, &several).await;
+    waits_for_a_port(&client, &routers::gateway_api(&names)).await;
 }
