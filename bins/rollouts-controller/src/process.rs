@@ -9,7 +9,6 @@ use std::time::Duration;
 use kube::Config;
 use tidegate_clock::Clock;
 use tidegate_controller::{Controller, Options, Versions};
-use tidegate_providers::elb::LoadBalancers;
 use tidegate_runtime::admin::{Admin, Pages};
 use tidegate_runtime::certificates::CertificateError;
 use tidegate_runtime::client::{Manners, Rate};
@@ -48,6 +47,8 @@ pub(crate) enum StartError {
         "--leader-election-lease-duration must be longer than --leader-election-renew-deadline, and that longer than --leader-election-retry-period"
     )]
     Timing,
+    #[error("--aws-verify-target-group: this program is built without the feature `aws`")]
+    WithoutAws,
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(transparent)]
@@ -93,9 +94,14 @@ pub(crate) async fn run(flags: Flags) -> Result<ExitCode, StartError> {
     if flags.runs("analysis") {
         options.analysis = Some(analysis::settings(&flags, &own_namespace, &manners).await?);
     }
+    #[cfg(feature = "aws")]
     if let Some(analysis) = options.analysis.as_ref().filter(|_| flags.routers.aws_verify_target_group) {
         // AWS is asked as metrics are: the same keys, proxies and rules for hosts.
-        let asks = LoadBalancers::new(Arc::clone(&analysis.transport), analysis.surroundings.clone(), clock);
+        let asks = tidegate_providers::elb::LoadBalancers::new(
+            Arc::clone(&analysis.transport),
+            analysis.surroundings.clone(),
+            clock,
+        );
         options.aws = Some(asks);
     }
     if !options.without_rollouts {
@@ -152,6 +158,9 @@ fn start_log(flags: &Flags, clock: Clock) -> Result<Verbosity, StartError> {
 fn check(flags: &Flags) -> Result<(), StartError> {
     if let Some(unknown) = flags.controllers.iter().find(|name| !matches!(name.as_str(), "analysis" | "experiment")) {
         return Err(StartError::Controller(unknown.clone()));
+    }
+    if flags.routers.aws_verify_target_group && !cfg!(feature = "aws") {
+        return Err(StartError::WithoutAws);
     }
     let timing = timing(flags);
     let is_sound = timing.duration > timing.renew_deadline

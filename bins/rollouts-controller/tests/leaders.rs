@@ -170,9 +170,8 @@ async fn five_leaders_are_killed_in_the_middle_of_updates_and_another_goes_on_wi
     let image = ["get", "rs", "-o", "jsonpath={.items[?(@.spec.replicas>0)].spec.template.spec.containers[0].image}"];
     until("image", &testbed, &image, "shop:6", &leading.1).await;
     watch.abort();
-    let floor = floor.lock().unwrap();
+    let floor = std::mem::take(&mut *floor.lock().unwrap());
     assert!(floor.lowest >= Some(REPLICAS), "pods fell to {:?}:\n{}", floor.lowest, floor.story.join("\n"));
-    drop(floor);
     assert_eq!(assert_only_leaders_write(testbed.audit_log()), 6, "leaders there were");
     let events = kubectl(&testbed, &["get", "events", "-o", "jsonpath={range .items[*]}{.reason}{'\\n'}{end}"]).await;
     let completed = events.lines().filter(|reason| *reason == "RolloutCompleted").count();

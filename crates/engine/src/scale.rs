@@ -20,6 +20,12 @@ impl Pass<'_> {
         if is_settled && !(replicas == 0 && drops_deadline) {
             return false;
         }
+        if target > current && set.size().actual > current {
+            // Its status still shows pods that it is giving away. Were it larger, they would pass for pods that stay, and others
+            // would go on their account.
+            self.wait(Waiting::Pods { set: set.name().to_owned(), available: set.serving(), wanted: target });
+            return false;
+        }
         let mut edit = SetEdit { replicas: Some(target), ..SetEdit::default() };
         edit.annotations.insert(annotations::DESIRED_REPLICAS.to_owned(), Some(replicas.to_string()));
         if drops_deadline {

@@ -44,6 +44,30 @@ fn an_update_of_one_pod_takes_eight_statuses() {
     assert!(world.statuses <= 8, "{}: {}", world.statuses, world.log.join("\n"));
 }
 
+/// A leader makes the stable set smaller and dies; the next one begins with another version, for which it is to grow again, before
+/// anybody has counted its pods.
+#[test]
+fn pods_that_a_set_is_giving_away_are_not_counted_when_it_is_to_grow_again() {
+    let steps = json!([{"setWeight": 25}, {"pause": {}}, {"setWeight": 50}, {"pause": {}}]);
+    let mut world = World::new(rollout(4, json!({"canary": {"maxUnavailable": 0, "steps": steps}})));
+    world.settle().set_image("shop:2").settle();
+    world.patch_status("promote", json!({"pauseConditions": null})).settle();
+    assert_eq!(world.sizes(), [("1".to_owned(), 2), ("2".to_owned(), 2)].into());
+    // Of its three pods one is about to go.
+    let stable = world.seen.replica_sets.iter_mut().min_by_key(|set| set.metadata.creation_timestamp.clone()).unwrap();
+    (stable.status.replicas, stable.status.available_replicas) = (3, 3);
+    world.set_image("shop:3");
+    for _ in 0..10 {
+        world.look();
+    }
+    let sizes = world.sizes();
+    assert_eq!((sizes["1"], sizes["2"]), (2, 2), "four pods stay: {}", world.log.join("\n"));
+    // Once they are counted it goes on.
+    world.settle();
+    assert_eq!(world.sizes(), [("1".to_owned(), 3), ("3".to_owned(), 1)].into());
+    assert_eq!(world.status().phase.text(), "Paused");
+}
+
 #[test]
 fn an_abort_goes_back_to_stable_and_a_retry_starts_again() {
     let mut world = canary(4, json!([{"setWeight": 50}, {"pause": {}}]));

@@ -197,7 +197,7 @@ impl Router for Alb<'_> {
         let action = self.action_service(wanted);
         for name in self.ingresses(wanted)? {
             let Some(found) = seen.find(&name)? else { continue };
-            let mut all = rules(found).iter().flat_map(|rule| paths(rule)).filter(|path| service(path) == action);
+            let mut all = rules(found).iter().flat_map(paths).filter(|path| service(path) == action);
             if !all.any(|path| port(path) == USE_ANNOTATION) {
                 return Err(RouterError::NoActionPort { object: name.to_string(), service: action.to_owned() });
             }
