@@ -1,5 +1,6 @@
 //! The sizes of the ReplicaSets of a canary.
 
+use jiff::SignedDuration;
 use tidegate_api::defaults::SCALE_DOWN_DELAY_SECONDS;
 use tidegate_api::rollout::CanaryStrategy;
 use tidegate_api::view::ReplicaSet;
@@ -7,7 +8,9 @@ use tidegate_api::view::ReplicaSet;
 use crate::counts::{self, Counts, Weights};
 use crate::mutation::{self, Mutation};
 use crate::pass::{Held, Pass, plain_weights};
-use crate::sets::SetFacts;
+use crate::routing;
+use crate::sets::{Deadline, SetFacts};
+use crate::waiting::Waiting;
 
 impl<'a> Pass<'a> {
     /// Sizes one set per look: stable first, then the new one, then old ones; says whether one changes.
@@ -18,6 +21,7 @@ impl<'a> Pass<'a> {
         let delay = self.abort_delay(canary);
         if let Some(new) = self.sets.new
             && delay.is_none()
+            && !self.lost_its_traffic_lately(canary, new)
         {
             self.remove_deadline(new);
         }
@@ -68,11 +72,27 @@ impl<'a> Pass<'a> {
         held.unwrap_or_else(|| {
             let target = self.next_counts(canary, plain_weights(self.weights.as_ref())).canary;
             let shrinks = target < new.spec_replicas();
-            if shrinks && (self.held == Some(Held::Routes) || self.drains()) {
+            let is_too_early =
+                self.held == Some(Held::Routes) || self.drains() || self.lost_its_traffic_lately(canary, new);
+            if shrinks && is_too_early {
                 return self.scale(new, new.spec_replicas(), false);
             }
             self.scale(new, target, false)
         })
+    }
+
+    /// Whether a set that was stable a moment ago, and is the new one again, may still get requests from proxies that are behind.
+    /// Its deadline says since when it is not: it was set when its traffic had moved away.
+    fn lost_its_traffic_lately(&mut self, canary: &CanaryStrategy, new: &ReplicaSet) -> bool {
+        let (Deadline::At(deadline), Some(drain)) = (new.deadline(), routing::drain_seconds(self.rollout)) else {
+            return false;
+        };
+        let delay = canary.scale_down_delay_seconds_or_default().max(drain);
+        let left = SignedDuration::from_secs(i64::from(delay.saturating_sub(drain)));
+        let Some(until) = deadline.checked_sub(left).ok().filter(|until| *until > self.now) else { return false };
+        self.wait(Waiting::Propagation { until });
+        self.wake(until);
+        true
     }
 
     fn next_counts(&self, canary: &'a CanaryStrategy, weights: Option<Weights>) -> Counts {

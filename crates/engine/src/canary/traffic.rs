@@ -173,9 +173,8 @@ impl<'a> Pass<'a> {
         let wanted = counts::routed_desired_weight(&at);
         let carried = share_down(max, stable.serving(), self.replicas());
         let by_stable = max.saturating_sub(carried).max(0);
-        let Some(current) = plain_weights(self.weights.as_ref()).map(|weights| weights.canary) else {
-            return by_stable.max(wanted);
-        };
+        // Where no weight was ever stored, none was ever given.
+        let current = plain_weights(self.weights.as_ref()).map_or(0, |weights| weights.canary);
         if wanted <= 0 {
             by_stable.min(current)
         } else if carried < max.saturating_sub(wanted) {

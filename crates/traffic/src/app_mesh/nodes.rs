@@ -8,13 +8,18 @@ use crate::router::{Change, ObjectRef, RouterError, Wanted, Written};
 
 const SELECTOR: [&str; 3] = ["spec", "podSelector", "matchLabels"];
 
-/// The hashes that stable and canary are to have, given those they have. Two nodes with equal selectors are refused, so that
-/// one that stands for no pods gets a hash that none have.
-pub(super) fn hashes<'a>(wanted: &Wanted<'a>, (stable, canary): (&'a str, &'a str)) -> (&'a str, &'a str) {
+/// The hashes that stable and canary are to get, given those they have; none leaves a node as it is. Two nodes with equal
+/// selectors are refused, so that one that stands for no pods gets a hash that none have.
+pub(super) fn hashes<'a>(
+    wanted: &Wanted<'a>,
+    (has_stable, has_canary): (&'a str, &'a str),
+) -> (Option<&'a str>, Option<&'a str>) {
     let or = |hash: &'a str, none: &'a str| if hash.is_empty() { none } else { hash };
-    let stable = or(wanted.stable_hash.unwrap_or(stable), "stable-hash");
-    let canary = or(wanted.canary_hash.unwrap_or(canary), "canary-hash");
-    (stable, if canary == stable { "canary-hash" } else { canary })
+    let stable = wanted.stable_hash.map(|hash| or(hash, "stable-hash"));
+    let canary = wanted.canary_hash.map(|hash| or(hash, "canary-hash"));
+    let will_be = (stable.unwrap_or(has_stable), canary.unwrap_or(has_canary));
+    let is_equal = will_be.0 == will_be.1 && !will_be.0.is_empty();
+    (stable, if is_equal { Some("canary-hash") } else { canary })
 }
 
 /// The hash a node has.
@@ -24,11 +29,9 @@ pub(super) fn hash(node: &Value) -> &str {
 }
 
 /// The node with another hash.
-pub(super) fn relabel(name: &ObjectRef, node: &Value, wanted: &str) -> Result<Option<Change>, RouterError> {
+pub(super) fn relabel(name: &ObjectRef, node: &Value, wanted: Option<&str>) -> Result<Option<Change>, RouterError> {
     let before = hash(node);
-    if before == wanted {
-        return Ok(None);
-    }
+    let Some(wanted) = wanted.filter(|wanted| *wanted != before) else { return Ok(None) };
     let mut body = node.clone();
     let Some(labels) = fields_mut(&mut body, &SELECTOR) else {
         let (object, field) = (name.to_string(), SELECTOR.join("."));

@@ -94,6 +94,14 @@ fn nodes_stand_for_the_pods_of_their_hash_and_never_for_the_same() {
         setup.hashes = hashes;
         assert_eq!(setup.after(&before), world(json!([route("a", "httpRoute", 100, 0)]), stable, canary));
     }
+    // One that stands for all pods loses none of them before there are others to name.
+    let mut bare = before;
+    for node in bare.0.values_mut().filter(|object| object["kind"] == "VirtualNode") {
+        node["spec"]["podSelector"]["matchLabels"].as_object_mut().unwrap().remove("rollouts-pod-template-hash");
+    }
+    let mut setup = setup();
+    setup.hashes = (None, None);
+    assert_eq!(setup.after(&bare), bare);
 }
 
 #[test]
