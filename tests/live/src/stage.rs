@@ -102,12 +102,10 @@ async fn prepare(testbed: &Testbed, cluster: &Cluster, programs: &MeshBinaries) 
         .await?;
     cluster.serves(gateway_api::GROUP, &["GatewayClass", "Gateway", "HTTPRoute"]).await?;
     cluster.serves("argoproj.io", &["Rollout", "AnalysisRun", "AnalysisTemplate", "Experiment"]).await?;
-    cluster
-        .serves(
-            "networking.istio.io",
-            &["VirtualService", "DestinationRule", "Gateway", "WorkloadEntry", "EnvoyFilter"],
-        )
-        .await
+    let kinds = ["VirtualService", "DestinationRule", "Gateway", "WorkloadEntry", "EnvoyFilter"];
+    cluster.serves("networking.istio.io", &kinds).await?;
+    // Before istiod runs, so that it never sends what this takes out.
+    cluster.create(waypoint::filter()).await
 }
 
 /// Our controller, where cargo puts it.

@@ -6,9 +6,11 @@
 use serde_json::{Value, json};
 
 use crate::gateway_api::{GROUP, object};
-use crate::istio::Proxy;
+use crate::istio::{Proxy, SYSTEM};
 use crate::objects::Place;
 
+/// The class of its Gateway.
+const CLASS: &str = "istio-waypoint";
 /// The name of the Gateway and of its Service.
 const WAYPOINT: &str = "waypoint";
 /// The label by which Istio knows whose proxy it is.
@@ -34,19 +36,21 @@ pub(crate) fn objects(place: &Place) -> Vec<Value> {
     // As for the gateway: a Gateway that names a Service gets no proxy from istiod.
     let address = json!({"type": "Hostname", "value": format!("{WAYPOINT}.{namespace}.svc.cluster.local")});
     let listener = json!({"name": "mesh", "port": TUNNEL, "protocol": "HBONE"});
-    let spec = json!({"gatewayClassName": "istio-waypoint", "addresses": [address], "listeners": [listener]});
-    vec![service, pod, filter(&metadata), object("Gateway", WAYPOINT, namespace, &spec)]
+    let spec = json!({"gatewayClassName": CLASS, "addresses": [address], "listeners": [listener]});
+    vec![service, pod, object("Gateway", WAYPOINT, namespace, &spec)]
 }
 
-/// Takes out the one filter of Istio that no setting of istiod leaves out; it is only for metrics.
-fn filter(metadata: &Value) -> Value {
+/// Takes one filter of Istio out of all waypoints, which no setting of istiod leaves out and no upstream Envoy has. It is
+/// only for metrics.
+pub(crate) fn filter() -> Value {
     let filter = json!({"name": "envoy.filters.network.http_connection_manager",
         "subFilter": {"name": "waypoint_upstream_peer_metadata"}});
     let listener = json!({"name": "main_internal", "filterChain": {"filter": filter}});
     let patch = json!({"applyTo": "HTTP_FILTER", "patch": {"operation": "REMOVE"},
         "match": {"context": "SIDECAR_INBOUND", "listener": listener}});
-    json!({"apiVersion": "networking.istio.io/v1alpha3", "kind": "EnvoyFilter", "metadata": metadata,
-        "spec": {"targetRefs": [{"group": GROUP, "kind": "Gateway", "name": WAYPOINT}], "configPatches": [patch]}})
+    json!({"apiVersion": "networking.istio.io/v1alpha3", "kind": "EnvoyFilter",
+        "metadata": {"name": WAYPOINT, "namespace": SYSTEM}, "spec": {
+            "targetRefs": [{"group": GROUP, "kind": "GatewayClass", "name": CLASS}], "configPatches": [patch]}})
 }
 
 /// The proxy of the waypoint, for a Service at this address.
