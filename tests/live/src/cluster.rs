@@ -20,7 +20,11 @@ pub(crate) struct Cluster {
 
 /// How a kind is named in requests.
 pub(crate) fn resource(group: &str, kind: &str) -> ApiResource {
-    let version = if group == "argoproj.io" { "v1alpha1" } else { "v1" };
+    let version = match (group, kind) {
+        ("argoproj.io", _) => "v1alpha1",
+        (_, "EnvoyFilter") => "v1alpha3",
+        _ => "v1",
+    };
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
@@ -48,6 +52,14 @@ impl Cluster {
         let name = object.metadata.name.clone().unwrap_or_default();
         let created = api.create(&PostParams::default(), &object).await;
         created.with_context(|| format!("creating {} {name}", types.kind)).map(drop)
+    }
+
+    /// The address that the API server gave to a Service.
+    pub(crate) async fn service_address(&self, namespace: &str, name: &str) -> Result<String> {
+        let service = self.api("", "Service", namespace).get(name).await;
+        let service = service.with_context(|| format!("reading Service {name}"))?;
+        let address = service.data.pointer("/spec/clusterIP").and_then(Value::as_str);
+        address.map(str::to_owned).with_context(|| format!("Service {name} has no address"))
     }
 
     /// A Rollout.

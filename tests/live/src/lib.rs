@@ -8,6 +8,7 @@
 //!   shares.rs    what chance explains                report.rs     the table
 //!   objects.rs   what is put into the cluster        cluster.rs    how
 //!   gateway_api.rs   the same with Gateway and HTTPRoute
+//!   waypoint.rs      a proxy in front of a Service
 //! ```
 //!
 //! This crate must never be needed by anything, never look into the controller (all it knows is what the API server, the
@@ -27,6 +28,7 @@ mod shares;
 mod shop;
 mod stage;
 mod tls;
+mod waypoint;
 
 use std::io::Write;
 

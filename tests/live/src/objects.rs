@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::gateway_api;
 use crate::istio::GATEWAY_LABEL;
+use crate::{gateway_api, waypoint};
 
 /// The name of the Rollout, of its VirtualService and of its DestinationRule.
 pub(crate) const SHOP: &str = "shop";
@@ -19,6 +19,17 @@ pub(crate) enum Level {
     Subset,
     /// Two Services in an HTTPRoute of the Gateway API.
     Route,
+}
+
+/// What clients call the shop through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The gateway, by a name of the outside.
+    Gateway,
+    /// A sidecar beside the client, by the name of the Service.
+    Sidecar,
+    /// A waypoint in front of the Service, by the name of the Service.
+    Waypoint,
 }
 
 /// What connections carry.
@@ -43,8 +54,7 @@ pub(crate) struct Plan {
     pub(crate) canary_headers: Option<Value>,
     /// Whether old pods go as soon as they may, and at once. Only with the time for proxies that an annotation asks for.
     pub(crate) is_hasty: bool,
-    /// Whether clients call the Service through a sidecar instead of the gateway.
-    pub(crate) is_east_west: bool,
+    pub(crate) way: Way,
 }
 
 impl Plan {
@@ -58,7 +68,7 @@ impl Plan {
             managed: Vec::new(),
             canary_headers: None,
             is_hasty: false,
-            is_east_west: false,
+            way: Way::Gateway,
         }
     }
 }
@@ -76,31 +86,54 @@ pub(crate) struct Place {
 impl Place {
     /// The host that clients ask for.
     pub(crate) fn host(&self, plan: &Plan) -> String {
-        match plan.is_east_west {
-            true => format!("{SHOP}.{}.svc.cluster.local", self.namespace),
-            false => format!("{}.shops.example", self.namespace),
+        match plan.way {
+            Way::Gateway => format!("{}.shops.example", self.namespace),
+            Way::Sidecar | Way::Waypoint => format!("{SHOP}.{}.svc.cluster.local", self.namespace),
+        }
+    }
+
+    /// The port of the Services.
+    pub(crate) fn service_port(&self, plan: &Plan) -> u16 {
+        match plan.way {
+            Way::Gateway | Way::Waypoint => 80,
+            // A listener of a Sidecar serves the Services that have its port.
+            Way::Sidecar => self.port,
         }
     }
 }
 
 /// All objects, in the order they are made.
 pub(crate) fn all(plan: &Plan, place: &Place) -> Vec<Value> {
-    let mut objects = match plan.level {
-        Level::Host => vec![service("stable", plan, place), service("canary", plan, place)],
-        Level::Subset => vec![service(SHOP, plan, place), rule(place)],
-        Level::Route => {
-            let services = vec![service("stable", plan, place), service("canary", plan, place)];
-            let around = gateway_api::all(place, &place.host(plan));
-            return services.into_iter().chain(around).chain([rollout(plan, place)]).collect();
-        }
-    };
-    if plan.is_east_west && plan.level == Level::Host {
-        objects.push(service(SHOP, plan, place));
+    let mut objects: Vec<Value> = services(plan).iter().map(|name| service(name, plan, place)).collect();
+    if plan.level == Level::Subset {
+        objects.push(rule(place));
     }
-    objects.push(if plan.is_east_west { sidecar(place) } else { gateway(plan, place) });
-    objects.push(virtual_service(plan, place));
+    objects.extend(entrance(plan, place));
+    objects.push(match plan.level {
+        Level::Route => gateway_api::route(plan, place),
+        Level::Host | Level::Subset => virtual_service(plan, place),
+    });
     objects.push(rollout(plan, place));
     objects
+}
+
+/// Who is called by the name of a Service has one of all versions.
+fn services(plan: &Plan) -> &'static [&'static str] {
+    match (plan.level, plan.way) {
+        (Level::Subset, _) => &[SHOP],
+        (Level::Host | Level::Route, Way::Gateway) => &["stable", "canary"],
+        (Level::Host | Level::Route, Way::Sidecar | Way::Waypoint) => &["stable", "canary", SHOP],
+    }
+}
+
+/// Where the proxy takes requests.
+fn entrance(plan: &Plan, place: &Place) -> Vec<Value> {
+    match (plan.way, plan.level) {
+        (Way::Gateway, Level::Route) => gateway_api::gateway(place),
+        (Way::Gateway, Level::Host | Level::Subset) => vec![gateway(plan, place)],
+        (Way::Sidecar, _) => vec![sidecar(place)],
+        (Way::Waypoint, _) => waypoint::objects(place),
+    }
 }
 
 fn istio(kind: &str, name: &str, place: &Place, spec: Value) -> Value {
@@ -117,9 +150,12 @@ fn protocol(plan: &Plan) -> &'static str {
 }
 
 fn service(name: &str, plan: &Plan, place: &Place) -> Value {
-    // A listener of a Sidecar serves the Services that have its port.
-    let port = if plan.is_east_west { place.port } else { 80 };
-    json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": place.namespace},
+    let mut metadata = json!({"name": name, "namespace": place.namespace});
+    if plan.way == Way::Waypoint {
+        set(&mut metadata, "labels", waypoint::labels());
+    }
+    let port = place.service_port(plan);
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata,
         "spec": {"selector": {"app": SHOP},
             "ports": [{"name": protocol(plan), "port": port, "targetPort": place.pod_port}]}})
 }
@@ -169,7 +205,7 @@ fn virtual_service(plan: &Plan, place: &Place) -> Value {
         Carries::Tcp => json!([{"match": [{"port": place.port}], "route": route}]),
     };
     let hosts = if plan.carries == Carries::Tcp { "*" } else { &host };
-    let gateways = if plan.is_east_west { "mesh" } else { GATEWAY };
+    let gateways = if plan.way == Way::Gateway { GATEWAY } else { "mesh" };
     istio("VirtualService", SHOP, place, json!({"hosts": [hosts], "gateways": [gateways], protocol(plan): routes}))
 }
 

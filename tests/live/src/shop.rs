@@ -12,7 +12,7 @@ use tidegate_testbed::{Part, free_ports};
 use crate::client::{Target, ask_over_tcp, ask_over_tls, once};
 use crate::istio::at;
 use crate::load::{HTTP, Kind, Load};
-use crate::objects::{self, Carries, GATEWAY, Level, Place, Plan, SHOP};
+use crate::objects::{self, Carries, GATEWAY, Level, Place, Plan, SHOP, Way};
 use crate::report::{Report, Row};
 use crate::say;
 use crate::stage::Stage;
@@ -32,7 +32,7 @@ pub(crate) struct Shop<'a> {
     pub(crate) target: Target,
     load: Load,
     rows: Vec<Row>,
-    _sidecar: Option<Part>,
+    _proxy: Option<Part>,
 }
 
 impl<'a> Shop<'a> {
@@ -44,11 +44,15 @@ impl<'a> Shop<'a> {
         for object in objects::all(&plan, &place) {
             stage.cluster.create(object).await?;
         }
-        let sidecar = if plan.is_east_west { Some(stage.sidecar(&place.namespace).await?) } else { None };
+        let proxy = match plan.way {
+            Way::Gateway => None,
+            Way::Sidecar => Some(stage.sidecar(&place.namespace).await?),
+            Way::Waypoint => Some(stage.waypoint(&place).await?),
+        };
         let target = Target { address: at(port), host: place.host(&plan) };
         serves(&plan, &target).await?;
         let load = Load::start(&target, kinds(&plan));
-        let shop = Self { stage, plan, place, target, load, rows: Vec::new(), _sidecar: sidecar };
+        let shop = Self { stage, plan, place, target, load, rows: Vec::new(), _proxy: proxy };
         shop.healthy("1").await?;
         Ok(shop)
     }
@@ -249,7 +253,10 @@ impl<'a> Shop<'a> {
         let namespace = self.place.namespace.clone();
         let port = self.place.port;
         let request = Request { protocol, port, source_namespace: namespace, ..Request::to(&self.target.host) };
-        if self.plan.is_east_west { request } else { request.through(&self.place.namespace, GATEWAY) }
+        match self.plan.way {
+            Way::Gateway => request.through(&self.place.namespace, GATEWAY),
+            Way::Sidecar | Way::Waypoint => request,
+        }
     }
 }
 

@@ -7,11 +7,11 @@ use serde_json::json;
 use tidegate_testbed::{MeshBinaries, Options, Part, Testbed, free_ports, prepare_gateway_api_kinds, prepare_mesh};
 
 use crate::cluster::Cluster;
-use crate::gateway_api;
 use crate::istio::{self, GATEWAY_LABEL, Istiod, Proxy, SYSTEM};
+use crate::objects::{Place, SHOP};
 use crate::pods::Pods;
-use crate::say;
 use crate::server::Notes;
+use crate::{gateway_api, say, waypoint};
 
 /// The user as which the controller asks.
 const USER: &str = "rollouts-controller";
@@ -44,7 +44,7 @@ impl Stage {
         prepare(&testbed, &cluster, &programs).await?;
         say("starting istiod, Envoy and the controller");
         let istiod = Istiod::start(&testbed, &programs).await?;
-        let proxy = Proxy { name: "gateway", role: "router", namespace: SYSTEM, label: GATEWAY_LABEL };
+        let proxy = Proxy::new("gateway", "router", SYSTEM, GATEWAY_LABEL);
         let gateway = istio::envoy(&testbed, &programs, &istiod, &proxy).await?;
         let controller = controller(&testbed)?;
         let [pod_port] = free_ports()?;
@@ -65,7 +65,14 @@ impl Stage {
 
     /// A proxy beside a client of this namespace.
     pub(crate) async fn sidecar(&self, namespace: &str) -> Result<Part> {
-        let proxy = Proxy { name: "sidecar", role: "sidecar", namespace, label: ("app", "client") };
+        let proxy = Proxy::new("sidecar", "sidecar", namespace, ("app", "client"));
+        istio::envoy(&self.testbed, &self.programs, &self.istiod, &proxy).await
+    }
+
+    /// A proxy in front of the Service of this place.
+    pub(crate) async fn waypoint(&self, place: &Place) -> Result<Part> {
+        let service = self.cluster.service_address(&place.namespace, SHOP).await?;
+        let proxy = waypoint::proxy(place, &service);
         istio::envoy(&self.testbed, &self.programs, &self.istiod, &proxy).await
     }
 }
@@ -95,7 +102,10 @@ async fn prepare(testbed: &Testbed, cluster: &Cluster, programs: &MeshBinaries) 
         .await?;
     cluster.serves(gateway_api::GROUP, &["GatewayClass", "Gateway", "HTTPRoute"]).await?;
     cluster.serves("argoproj.io", &["Rollout", "AnalysisRun", "AnalysisTemplate", "Experiment"]).await?;
-    cluster.serves("networking.istio.io", &["VirtualService", "DestinationRule", "Gateway", "WorkloadEntry"]).await
+    let kinds = ["VirtualService", "DestinationRule", "Gateway", "WorkloadEntry", "EnvoyFilter"];
+    cluster.serves("networking.istio.io", &kinds).await?;
+    // Before istiod runs, so that it never sends what this takes out.
+    cluster.create(waypoint::filter()).await
 }
 
 /// Our controller, where cargo puts it.

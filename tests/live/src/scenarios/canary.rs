@@ -5,7 +5,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::objects::{Carries, Level, Plan};
+use crate::objects::{Carries, Level, Plan, Way};
 use crate::shop::Shop;
 
 /// Each weight, and a pause after it.
@@ -21,8 +21,8 @@ pub(super) fn plan_of(level: Level, carries: Carries) -> Plan {
     Plan { carries, ..plan(level) }
 }
 
-pub(super) fn east_west_plan(level: Level) -> Plan {
-    Plan { is_east_west: true, ..plan(level) }
+pub(super) fn plan_by(way: Way, level: Level) -> Plan {
+    Plan { way, ..plan(level) }
 }
 
 pub(super) fn hasty_plan(level: Level) -> Plan {

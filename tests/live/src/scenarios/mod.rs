@@ -6,7 +6,7 @@ mod recipes;
 use anyhow::Result;
 use futures::future::BoxFuture;
 
-use crate::objects::{Carries, Level, Plan};
+use crate::objects::{Carries, Level, Plan, Way};
 use crate::report::Report;
 use crate::shop::Shop;
 use crate::stage::Stage;
@@ -24,7 +24,7 @@ pub(crate) struct Scenario {
 const ALARM: &str = "alarm";
 
 /// All of them, in the order they are played.
-pub(crate) const ALL: [Scenario; 23] = [
+pub(crate) const ALL: [Scenario; 26] = [
     Scenario { name: "canary-subset", plan: || canary::plan(Level::Subset), play: canary::complete },
     Scenario { name: "canary-host", plan: || canary::plan(Level::Host), play: canary::complete },
     Scenario { name: "abort-subset", plan: || canary::plan(Level::Subset), play: canary::aborted },
@@ -41,12 +41,19 @@ pub(crate) const ALL: [Scenario; 23] = [
     Scenario { name: "tcp-host", plan: || canary::plan_of(Level::Host, Carries::Tcp), play: canary::complete },
     Scenario { name: "tls-subset", plan: || canary::plan_of(Level::Subset, Carries::Tls), play: canary::complete },
     Scenario { name: "tls-host", plan: || canary::plan_of(Level::Host, Carries::Tls), play: canary::complete },
-    Scenario { name: "sidecar-subset", plan: || canary::east_west_plan(Level::Subset), play: canary::complete },
-    Scenario { name: "sidecar-host", plan: || canary::east_west_plan(Level::Host), play: canary::complete },
+    Scenario { name: "sidecar-subset", plan: || canary::plan_by(Way::Sidecar, Level::Subset), play: canary::complete },
+    Scenario { name: "sidecar-host", plan: || canary::plan_by(Way::Sidecar, Level::Host), play: canary::complete },
     Scenario { name: "gateway-api-canary", plan: || canary::plan(Level::Route), play: canary::complete },
     Scenario { name: "gateway-api-abort", plan: || canary::plan(Level::Route), play: canary::aborted },
     Scenario { name: "gateway-api-supersede", plan: || canary::plan(Level::Route), play: canary::superseded },
     Scenario { name: "gateway-api-header", plan: || recipes::geography_plan(Level::Route), play: recipes::geography },
+    Scenario {
+        name: "gateway-api-sidecar",
+        plan: || canary::plan_by(Way::Sidecar, Level::Route),
+        play: canary::complete,
+    },
+    Scenario { name: "waypoint-canary", plan: || canary::plan_by(Way::Waypoint, Level::Route), play: canary::complete },
+    Scenario { name: "waypoint-abort", plan: || canary::plan_by(Way::Waypoint, Level::Route), play: canary::aborted },
     Scenario { name: ALARM, plan: || canary::plan(Level::Subset), play: canary::broken },
 ];
 
