@@ -82,6 +82,11 @@ fn a_version_that_was_stable_a_moment_ago_keeps_its_pods_when_it_is_the_new_one_
 }
 
 #[test]
+fn a_new_version_whose_service_still_has_weight_keeps_its_pods_until_stable_can_carry_it() {
+    passes_now_with_routers(60041);
+}
+
+#[test]
 fn an_abort_gives_no_weight_to_a_canary_that_never_had_any() {
     passes_now_with_routers(50343);
 }

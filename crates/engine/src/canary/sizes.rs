@@ -72,8 +72,9 @@ impl<'a> Pass<'a> {
         held.unwrap_or_else(|| {
             let target = self.next_counts(canary, plain_weights(self.weights.as_ref())).canary;
             let shrinks = target < new.spec_replicas();
-            let is_too_early =
-                self.held == Some(Held::Routes) || self.drains() || self.lost_its_traffic_lately(canary, new);
+            // Requests come here as long as they cannot be sent elsewhere.
+            let serves = self.held == Some(Held::Routes) || (self.held.is_some() && carries);
+            let is_too_early = serves || self.drains() || self.lost_its_traffic_lately(canary, new);
             if shrinks && is_too_early {
                 return self.scale(new, new.spec_replicas(), false);
             }

@@ -186,7 +186,7 @@ fn faults() -> Vec<Fault> {
             alb(&SHOP),
             ("Ingress", "shop"),
             ingress("stable", json!({"number": 80})),
-            ingress("stable", annotated.clone()),
+            ingress("stable", annotated),
             "no path to Service 'stable' has the port name use-annotation",
         ),
         fault(
