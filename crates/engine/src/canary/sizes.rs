@@ -70,7 +70,13 @@ impl<'a> Pass<'a> {
             None => None,
         };
         held.unwrap_or_else(|| {
-            let target = self.next_counts(canary, plain_weights(self.weights.as_ref())).canary;
+            let is_stable = self.sets.stable.is_some_and(|stable| stable.name() == new.name());
+            let target = if is_stable && canary.traffic_routing.is_some() {
+                // Whatever the step says that a status of before is at: requests go here, or are about to.
+                self.replicas()
+            } else {
+                self.next_counts(canary, plain_weights(self.weights.as_ref())).canary
+            };
             let shrinks = target < new.spec_replicas();
             // Requests come here as long as they cannot be sent elsewhere.
             let serves = self.held == Some(Held::Routes) || (self.held.is_some() && carries);
