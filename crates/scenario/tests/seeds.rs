@@ -59,6 +59,12 @@ fn rollouts_behind_routes_never_send_requests_to_nothing_whatever_goes_wrong() {
 }
 
 #[test]
+fn stable_pods_stay_while_routes_that_somebody_changed_lead_to_them() {
+    let failed = failures(&safety::experiment_with_routes(), 310_323..310_324);
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
 fn an_abort_of_an_invalid_rollout_and_an_undo_that_are_seen_together_leave_the_stable_version_its_pods() {
     let failed = failures(&safety::experiment_with_routes(), 310_222..310_223);
     assert!(failed.is_empty(), "{}", failed.join("\n"));

@@ -156,14 +156,24 @@ impl<'a> Pass<'a> {
         self.hold_traffic(canary, Held::Routes);
     }
 
-    /// Leaves traffic where it is, and says where that is.
-    pub(super) fn hold_traffic(&mut self, canary: &'a CanaryStrategy, why: Held) {
-        self.held = Some(why);
-        let max = canary.max_traffic_weight_or_default();
-        let as_it_is = Traffic { max_weight: max, ..Traffic::default() };
+    /// What the objects of all routers say now.
+    fn routes_as_they_are(&self, canary: &CanaryStrategy) -> Vec<SeenRoute> {
+        let as_it_is = Traffic { max_weight: canary.max_traffic_weight_or_default(), ..Traffic::default() };
         let desired = routing::desired(self.rollout, &as_it_is);
         let mut routes = desired.map(|desired| Objects::of(self.seen).read(&desired).routes).unwrap_or_default();
         routes.extend(self.read_others(&as_it_is, &[]));
+        routes
+    }
+
+    /// The highest weight that any route gives to stable now.
+    pub(super) fn stable_weight_in_routes(&self, canary: &CanaryStrategy) -> Option<i32> {
+        self.routes_as_they_are(canary).iter().map(|route| number(route.stable)).max()
+    }
+
+    /// Leaves traffic where it is, and says where that is.
+    pub(super) fn hold_traffic(&mut self, canary: &'a CanaryStrategy, why: Held) {
+        self.held = Some(why);
+        let routes = self.routes_as_they_are(canary);
         let highest = routes.iter().map(|route| route.canary).max();
         let lowest = routes.iter().map(|route| route.stable).min();
         let (Some(highest), Some(lowest), Some(weights)) = (highest, lowest, &mut self.weights) else { return };

@@ -32,7 +32,14 @@ impl<'a> Pass<'a> {
             // Where none were ever stored, all traffic may be there.
             let all_on_stable = Weights { canary: 0, stable: self.situation(canary).max_weight() };
             let stored = plain_weights(stored).unwrap_or(all_on_stable);
-            let target = self.next_counts(canary, Some(stored)).stable;
+            let mut target = self.next_counts(canary, Some(stored)).stable;
+            if target < stable.spec_replicas()
+                && let Some(now) = self.stable_weight_in_routes(canary)
+            {
+                // Somebody else may have sent requests back here, which is not repaired yet.
+                let weights = Weights { stable: stored.stable.max(now), ..stored };
+                target = self.next_counts(canary, Some(weights)).stable;
+            }
             let is_too_early = target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.drains());
             if !is_too_early && self.scale(stable, target, false) {
                 return true;
