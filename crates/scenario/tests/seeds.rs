@@ -94,6 +94,11 @@ fn a_version_that_was_stable_a_moment_ago_keeps_its_pods_when_it_is_the_new_one_
 }
 
 #[test]
+fn what_went_with_its_rollout_is_not_made_again_before_that_is_known() {
+    passes_now_with_routers(64402);
+}
+
+#[test]
 fn a_new_version_whose_service_still_has_weight_keeps_its_pods_until_stable_can_carry_it() {
     passes_now_with_routers(60041);
 }

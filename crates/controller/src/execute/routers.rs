@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use kube::Resource as _;
-use kube::api::{DeleteParams, Preconditions};
+use kube::api::{Api, DeleteParams, Preconditions};
+use tidegate_api::rollout::Rollout;
+use tidegate_api::wire::Text;
 use tidegate_engine::routing::{Routers, not_before};
 use tidegate_engine::{Event, Traffic};
 use tidegate_runtime::Key;
@@ -85,6 +87,9 @@ impl Execution<'_> {
             }
             self.executor.check_leadership().map_err(Failure::Stop)?;
             let name = &change.object;
+            if matches!(change.action, Action::Create(_)) {
+                self.check_rollout_is_there().await.map_err(Failure::Stop)?;
+            }
             let before = self.executor.routers.stored(name);
             match self.write_change(change).await {
                 Ok(written) => {
@@ -105,6 +110,23 @@ impl Execution<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What has vanished may have gone with its Rollout, of which no watch has told yet: then it is not made again.
+    async fn check_rollout_is_there(&self) -> Result<(), LookError> {
+        let wanted = self.seen.rollout.metadata.uid.text();
+        let api: Api<Rollout> = Api::namespaced(self.executor.client.clone(), &self.key.namespace);
+        let found = match api.get_opt(&self.key.name).await {
+            Ok(found) => found.and_then(|found| found.metadata.uid).unwrap_or_default(),
+            // It is there.
+            Err(kube::Error::SerdeError(_)) => return Ok(()),
+            Err(error) => return Err(LookError::api("get", "Rollout", &self.key, error)),
+        };
+        if found == wanted {
+            return Ok(());
+        }
+        self.executor.cache.rollouts.remove_own(&self.key, wanted);
+        Err(LookError::Gone { key: self.key.clone(), found, wanted: wanted.to_owned() })
     }
 
     /// Writes; gives the object as it is then, none when it is gone.
