@@ -30,15 +30,24 @@ impl<'a> Routers<'a> {
         traffic: &'a Traffic,
         now: Timestamp,
     ) -> Option<Self> {
-        let mut all = Self::all(rollout, versions, traffic, now)?;
-        all.routers.retain(|router| router.name() != ISTIO);
-        (!all.routers.is_empty()).then_some(all)
+        Self::of(rollout, versions, traffic, now, |router| router.name() != ISTIO)
     }
 
     /// All that a Rollout names, for this traffic; none without any.
     pub fn all(rollout: &'a Rollout, versions: &'a Versions, traffic: &'a Traffic, now: Timestamp) -> Option<Self> {
+        Self::of(rollout, versions, traffic, now, |_| true)
+    }
+
+    fn of(
+        rollout: &'a Rollout,
+        versions: &'a Versions,
+        traffic: &'a Traffic,
+        now: Timestamp,
+        is_meant: impl Fn(&dyn Router) -> bool,
+    ) -> Option<Self> {
         let canary = rollout.spec.canary()?;
-        let routers = routers(canary, versions);
+        let mut routers = routers(canary, versions);
+        routers.retain(|router| is_meant(&**router));
         if routers.is_empty() {
             return None;
         }
