@@ -46,9 +46,12 @@ pub(crate) fn load(world: &World, sample: &Path) {
 /// The words of a view without those that depend on the moment and the place, in any order: pods of one second are
 /// sorted by name.
 fn words(text: &str) -> Vec<String> {
+    // Such as 47s, 2d1h or 3y40d: what was recorded gets older every day.
     let is_age = |word: &str| {
-        let number = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        let is_unit = |byte: u8| b"smhdy".contains(&byte);
+        word.starts_with(|first: char| first.is_ascii_digit())
+            && word.bytes().last().is_some_and(is_unit)
+            && word.bytes().all(|byte| byte.is_ascii_digit() || is_unit(byte))
     };
     let lines = text.lines().filter(|line| !line.starts_with("Namespace:"));
     let words = lines.flat_map(str::split_whitespace).filter(|word| !is_age(word));
