@@ -8,12 +8,12 @@ use tidegate_api::wire::{Items, Text};
 
 use super::claims::merged;
 use super::desired::{Desired, Experiment, Routing};
-use super::destination_rule::{Hashes, edit_destination_rule, subset_message};
+use super::destination_rule::{Hashes, edit_destination_rule, named_hashes, subset_message};
 use super::edit::Edit;
 use super::names::VirtualServiceName;
 use super::read_back::{Read, routes_of};
 use super::virtual_service::edit_virtual_service;
-use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, Versions, Wanted, Written};
+use crate::router::{Change, Event, Need, ObjectRef, Router, RouterError, Seen, SeenRoute, Versions, Wanted};
 
 /// The name of the router.
 pub const ISTIO: &str = "istio";
@@ -83,12 +83,13 @@ impl<'a> Istio<'a> {
         Ok(changes)
     }
 
+    /// What is to change in the DestinationRule, and whether the stable subset is to name other pods.
     fn subsets(
         &self,
         seen: &Seen,
         wanted: &Wanted<'_>,
         desired: &Desired<'_>,
-    ) -> Result<Option<(Change, &'a IstioDestinationRule)>, RouterError> {
+    ) -> Result<Option<(Change, bool)>, RouterError> {
         let Some((name, rule)) = self.rule(wanted) else { return Ok(None) };
         let object = seen.get(&name, || {
             "create it, or correct spec.strategy.canary.trafficRouting.istio.destinationRule.name".to_owned()
@@ -101,9 +102,12 @@ impl<'a> Istio<'a> {
         let Edit::Changed(edit) = edit_destination_rule(object, rule, wanted.rollout.name, &hashes)? else {
             return Ok(None);
         };
+        let is_stable = |(name, _): &(&str, &str)| *name == rule.stable_subset_name.text();
+        let named = named_hashes(object).into_iter().find(is_stable).map(|(_, hash)| hash);
+        let moves_stable = wanted.stable_hash.is_some() && named != wanted.stable_hash;
         let told = Event::normal("UpdatedDestinationRule", subset_message(&edit.object, rule));
         let change = Change::update(&name, edit.object, edit.written);
-        Ok(change.map(|change| (change.telling(told), rule)))
+        Ok(change.map(|change| (change.telling(told), moves_stable)))
     }
 }
 
@@ -124,10 +128,8 @@ impl Router for Istio<'_> {
     fn edit(&self, seen: &Seen, wanted: &Wanted<'_>) -> Result<Vec<Change>, RouterError> {
         let desired = self.desired(wanted);
         let mut changes = self.routes(seen, wanted, &desired)?;
-        let Some((subsets, rule)) = self.subsets(seen, wanted, &desired)? else { return Ok(changes) };
+        let Some((subsets, moves_stable)) = self.subsets(seen, wanted, &desired)? else { return Ok(changes) };
         // Weight leaves a subset before it names other pods, and comes to it after. Stable pods that change are complete.
-        let names_stable = |written: &Written| matches!(written, Written::Field { field, .. } if *field == format!("subset {}", rule.stable_subset_name.text()));
-        let moves_stable = subsets.written.iter().any(names_stable);
         let now = self.read(seen, wanted);
         let is_lowered = now.iter().flatten().any(|route| route.canary > i64::from(wanted.weight));
         changes.insert(if is_lowered && !moves_stable { changes.len() } else { 0 }, subsets);
