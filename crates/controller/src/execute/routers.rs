@@ -16,6 +16,7 @@ use tidegate_traffic::router::{Action, Change, Router, RouterError, Seen, Wanted
 use super::routes::MOST_TRIES;
 use super::{Execution, FIELD_MANAGER, post_params};
 use crate::error::LookError;
+use crate::uncertain::Kind;
 use crate::whole::WholeObject;
 
 /// Why a change was not written.
@@ -125,7 +126,8 @@ impl Execution<'_> {
         if found == wanted {
             return Ok(());
         }
-        self.executor.cache.rollouts.remove_own(&self.key, wanted);
+        // Whoever looks next reads it, and does what follows from its end.
+        self.executor.uncertain.add(&self.key, Kind::Rollout, &self.key);
         Err(LookError::Gone { key: self.key.clone(), found, wanted: wanted.to_owned() })
     }
 
