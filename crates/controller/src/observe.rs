@@ -34,21 +34,41 @@ pub(crate) struct Sight {
 /// Takes everything a plan for this Rollout needs.
 pub(crate) async fn observe(shared: &Shared, rollout: &Rollout) -> Result<Sight, LookError> {
     let mut seen = see(shared, rollout)?;
+    let asked = shared.executor.routers.times_asked();
     see_routes(shared, &mut seen).await?;
+    if shared.executor.routers.times_asked() != asked {
+        seen = see_anew(shared, seen)?;
+    }
     if !needs_pods(&seen, shared.executor.clock.now_seconds()) {
         return Ok(Sight { seen, pods: Vec::new() });
     }
     let pods = list_pods(shared, &seen).await?;
     // Others of us have gone on meanwhile, and may have written: all the rest is seen anew.
-    let key = Key::of(&rollout.metadata);
-    let now = shared.executor.cache.rollouts.get(&key);
-    if now.is_none_or(|now| now.metadata.resource_version != rollout.metadata.resource_version) {
-        return Err(LookError::NotSynced("Rollout"));
-    }
+    check_is_current(shared, rollout)?;
     let mut seen = see(shared, rollout)?;
     see_routes(shared, &mut seen).await?;
     seen.pods = views(&pods);
     Ok(Sight { seen, pods })
+}
+
+/// The API was asked for routes, and others of us have gone on meanwhile: all but the routes is taken once more.
+fn see_anew(shared: &Shared, before: Observed) -> Result<Observed, LookError> {
+    check_is_current(shared, &before.rollout)?;
+    let mut seen = see(shared, &before.rollout)?;
+    seen.routes = before.routes;
+    seen.found.virtual_services = before.found.virtual_services;
+    seen.found.ingresses = before.found.ingresses;
+    seen.found.mappings = before.found.mappings;
+    Ok(seen)
+}
+
+/// An error when the Rollout is not the one any more that a look began with.
+fn check_is_current(shared: &Shared, rollout: &Rollout) -> Result<(), LookError> {
+    let now = shared.executor.cache.rollouts.get(&Key::of(&rollout.metadata));
+    if now.is_none_or(|now| now.metadata.resource_version != rollout.metadata.resource_version) {
+        return Err(LookError::NotSynced("Rollout"));
+    }
+    Ok(())
 }
 
 /// What the caches have. Takes no time, so that all of it is of one moment.

@@ -96,6 +96,12 @@ fn a_version_that_was_stable_a_moment_ago_keeps_its_pods_when_it_is_the_new_one_
 #[test]
 fn what_went_with_its_rollout_is_not_made_again_before_that_is_known() {
     passes_now_with_routers(64402);
+    passes_now_with_routers(71311);
+}
+
+#[test]
+fn a_look_that_waited_for_objects_of_a_router_sees_everything_else_anew() {
+    passes_now_with_routers(72930);
 }
 
 #[test]

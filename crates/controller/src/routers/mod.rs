@@ -13,6 +13,7 @@ mod presence;
 mod selected;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -61,6 +62,8 @@ pub(crate) struct Routers {
     client: Client,
     inner: Arc<Mutex<Inner>>,
     needed: Arc<Notify>,
+    /// How often the API was asked for an object.
+    asked: Arc<AtomicU64>,
 }
 
 fn resource_of(resource: &Resource, version: &str) -> ApiResource {
@@ -76,7 +79,7 @@ fn is_watched(resource: &Resource) -> bool {
 
 impl Routers {
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, inner: Arc::default(), needed: Arc::default() }
+        Self { client, inner: Arc::default(), needed: Arc::default(), asked: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -109,6 +112,11 @@ impl Routers {
         drop(inner);
         self.needed.notify_one();
         known
+    }
+
+    /// How often the API was asked: whoever sees another number than before has waited, or may have.
+    pub(crate) fn times_asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// All that the routers of a Rollout have to see, and when we last wrote any of it.
@@ -184,6 +192,7 @@ impl Routers {
             };
             return Ok(all.into_iter().filter(is_selected).collect());
         }
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let api = self.api_in(&selection.resource, &selection.namespace);
         let list = api.list(&ListParams::default().labels(&selection.labels)).await;
         let key = Key::new(selection.namespace.clone(), String::new());
@@ -193,6 +202,7 @@ impl Routers {
 
     /// Reads an object that may not be what we think it is.
     pub(crate) async fn read_again(&self, name: &ObjectRef) -> Result<Option<Arc<WholeObject>>, LookError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let store = self.known(&name.resource).store;
         let key = Key::new(name.namespace.clone(), name.name.clone());
         let found = match self.api(name).get_opt(&name.name).await {
