@@ -13,12 +13,24 @@ pub(super) fn drawn(name: &str, random: &mut Random) -> (Value, Vec<Value>) {
         let at = usize::try_from(random.below(ways.len() as u64)).unwrap_or(0);
         let way = ways.remove(at);
         for (router, settings) in way.routing.as_object().into_iter().flatten() {
-            // Two kinds of the Gateway API are one router: the first one drawn stays.
-            routing.entry(router.clone()).or_insert_with(|| settings.clone());
+            // Two kinds of the Gateway API are one router with two routes.
+            merge(routing.entry(router.clone()).or_insert(Value::Null), settings);
         }
         objects.extend(way.objects.into_iter().map(all_on_stable));
     }
     (json!({"trafficRouting": routing, "stableService": stable, "canaryService": canary}), objects)
+}
+
+/// Adds settings to those that are there.
+fn merge(settings: &mut Value, more: &Value) {
+    match (settings, more) {
+        (Value::Object(settings), Value::Object(more)) => {
+            for (name, value) in more {
+                merge(settings.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (settings, more) => *settings = more.clone(),
+    }
 }
 
 /// Says weights where their users need not: a router gives half of all requests to a canary of which nothing is said, and
