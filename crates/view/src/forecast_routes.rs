@@ -121,7 +121,7 @@ fn fail(forecast: &mut Forecast, router: &dyn Router, error: &RouterError, objec
         let problem = error.to_string();
         // One that is missing is told in the words of the reference check too.
         if !forecast.refusals.iter().any(|refusal| refusal.contains(&problem)) {
-            forecast.refusals.push(problem);
+            forecast.refusals.push(error.explained());
         }
         return;
     };

@@ -240,7 +240,9 @@ fn subsets_are_forecast_to_name_the_new_pods_before_they_get_weight() {
     seen.put(rule.unwrap(), None);
     let mut told = forecast(&rollout, &Found::default());
     forecast_routes(&mut told, &rollout, &RouterObjects { seen, ..RouterObjects::default() }, &Found::default());
-    assert_eq!(told.refusals, ["destinationrules.networking.istio.io \"shop\" not found"]);
+    let wanted = "destinationrules.networking.istio.io \"shop\" not found (DestinationRule ";
+    assert!(told.refusals.len() == 1 && told.refusals[0].starts_with(wanted), "{:?}", told.refusals);
+    assert!(told.refusals[0].contains("trafficRouting.istio.destinationRule.name"), "{:?}", told.refusals);
 }
 
 /// A router, its object, and what the forecast must say of the first weight.
@@ -310,6 +312,8 @@ fn every_router_has_its_changes_in_the_forecast() {
         let foreign = object.to_string().replace("\"s\"", "\"other\"").replace("s:80", "other:80");
         let bad = forecast_among(&rollout, &[serde_json::from_str(&foreign).unwrap()]);
         assert_eq!(bad.refusals.len(), 1, "{routing}: {bad:?}");
+        // Which object it is about is said in any case.
+        assert!(bad.refusals[0].contains("web/web"), "{routing}: {}", bad.refusals[0]);
     }
 }
 
