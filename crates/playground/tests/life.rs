@@ -241,6 +241,35 @@ async fn tcp_connections_are_shared_out_too() {
     player.aborts().await;
 }
 
+/// A busy browser opened a connection for the script of the page and was slow to ask; it got a line of the application instead,
+/// and the page waited for requests for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_that_is_slow_to_ask_gets_its_page_on_the_port_of_tcp_connections() {
+    let player = Player::start(Scenario::Tcp).await;
+    let mut browser = TcpStream::connect(player.playground.app()).await.unwrap();
+    let silence = tokio::time::timeout(Duration::from_millis(600), browser.readable()).await;
+    assert!(silence.is_err(), "nothing is said to a client that did not speak yet");
+    browser
+        .write_all(b"GET /.playground/page.js HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    let mut script = String::new();
+    browser.read_to_string(&mut script).await.unwrap();
+    assert!(script.starts_with("HTTP/1.1 200 OK") && script.contains("text/javascript"), "{script}");
+
+    for said in ["", "hello\n"] {
+        let mut client = TcpStream::connect(player.playground.app()).await.unwrap();
+        client.write_all(said.as_bytes()).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with("version 1.0 (pod web-"),
+            "who said {said:?} is told who took the connection: {answer:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_experiment_runs_first_and_a_bad_candidate_ends_there() {
     let player = Player::start(Scenario::Experiment).await;

@@ -29,8 +29,6 @@ pub(crate) use mix::Mix;
 const MOST_CONNECTIONS: usize = 256;
 /// A connection on which nothing is asked for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
-/// Whoever speaks HTTP on the port of TCP connections says so within this time.
-const FIRST_BYTES: Duration = Duration::from_millis(150);
 /// After a failed accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -81,6 +79,8 @@ async fn accept(socket: TcpListener, gateway: Arc<Gateway>, mix: Mix) {
 async fn connection(stream: TcpStream, gateway: Arc<Gateway>, mix: Mix, _permit: OwnedSemaphorePermit) {
     if gateway.protocol() == Protocol::Tcp && !speaks_http(&stream).await {
         let mut stream = stream;
+        // What was said is taken off the connection: closing it with words unread would tell of a broken one.
+        let _ = stream.try_read(&mut [0; 4096]);
         // Whoever is gone already needs no answer.
         let _ = stream.write_all(gateway.connect().as_bytes()).await;
         let _ = stream.shutdown().await;
@@ -96,11 +96,13 @@ async fn connection(stream: TcpStream, gateway: Arc<Gateway>, mix: Mix, _permit:
     let _ = server.serve_connection(TokioIo::new(stream), answer).await;
 }
 
-/// Browsers and curl speak first; other clients of a TCP port may wait for a word.
+/// Who speaks HTTP on the port of TCP connections: only their own words tell, never a time. Browsers open connections long
+/// before they say something on them, and must not find an answer there to what they did not ask. Clients of TCP say something
+/// else, or that they have nothing to say.
 async fn speaks_http(stream: &TcpStream) -> bool {
     let mut first = [0; 4];
-    match tokio::time::timeout(FIRST_BYTES, stream.peek(&mut first)).await {
-        Ok(Ok(length)) => first.get(..length).is_some_and(|said| said.starts_with(b"GET") || said.starts_with(b"HEAD")),
+    match tokio::time::timeout(IDLE, stream.peek(&mut first)).await {
+        Ok(Ok(length @ 1..)) => [b"GET ", b"HEAD"].iter().any(|method| first.get(..length) == method.get(..length)),
         _ => false,
     }
 }
