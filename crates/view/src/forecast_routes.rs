@@ -29,13 +29,17 @@ pub struct RouterObjects {
     pub seen: Seen,
     /// Objects that may well be there, but not where anybody looked.
     pub unknown: Vec<ObjectRef>,
-    /// Likewise, by label.
-    pub unselected: Vec<Selection>,
+    /// Likewise, by label, with how many were found.
+    pub selected: Vec<(Selection, usize)>,
 }
 
 impl RouterObjects {
     /// All that the routers of a Rollout have to see, looked for in one place only, such as a file.
-    pub fn among(rollout: &Rollout, find: impl Fn(&ObjectRef) -> Option<Value>) -> Self {
+    pub fn among(
+        rollout: &Rollout,
+        find: impl Fn(&ObjectRef) -> Option<Value>,
+        select: impl Fn(&Selection) -> Vec<(String, Value)>,
+    ) -> Self {
         let (versions, nothing) = (Versions::default(), Traffic::default());
         let mut objects = Self::default();
         let Some(routers) = Routers::all(rollout, &versions, &nothing, Timestamp::UNIX_EPOCH) else { return objects };
@@ -54,8 +58,9 @@ impl RouterObjects {
                         objects.seen.put(name, found);
                     }
                     Need::Selected(selection) => {
-                        objects.unselected.push(selection.clone());
-                        objects.seen.put_selected(selection, Vec::new());
+                        let found = select(&selection);
+                        objects.selected.push((selection.clone(), found.len()));
+                        objects.seen.put_selected(selection, found);
                     }
                 }
             }
@@ -76,9 +81,10 @@ struct Moment {
 pub fn forecast_routes(forecast: &mut Forecast, rollout: &Rollout, objects: &RouterObjects, found: &Found) {
     let Some(canary) = rollout.spec.canary().filter(|_| routing::is_routed(rollout)) else { return };
     let (versions, ports) = (Versions::default(), routing::service_ports(found));
-    for Selection { resource, labels, .. } in &objects.unselected {
-        let kind = &resource.kind;
-        forecast.warnings.push(format!("{kind}s with {labels}: not at hand, so their routes are not shown"));
+    for (Selection { resource, labels, .. }, found) in &objects.selected {
+        let known =
+            if *found == 0 { "none is at hand, so their routes are not shown" } else { "only those at hand are shown" };
+        forecast.warnings.push(format!("{}s with {labels}: {known}", resource.kind));
     }
     let (mut seen, mut given_up) = (objects.seen.clone(), Vec::new());
     for moment in moments(forecast, rollout, canary) {

@@ -108,6 +108,40 @@ fn plan_refuses_what_names_services_and_templates_that_are_not_there() {
 }
 
 #[test]
+fn plan_of_a_file_shows_the_routes_that_a_label_selects() {
+    let world = World::new();
+    let mut rollout = canary("shop", json!([{"setWeight": 20}, {"pause": {}}]), Value::Null);
+    let strategy = &mut rollout["spec"]["strategy"]["canary"];
+    strategy["stableService"] = json!("old");
+    strategy["canaryService"] = json!("new");
+    let selector = json!({"matchLabels": {"app": "shop"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["web"]}]});
+    strategy["trafficRouting"] = json!({"plugins": {"argoproj-labs/gatewayAPI": {"httpRouteSelector": selector}}});
+    let route = |name: &str, tier: &str| {
+        let refs = json!([{"name": "old", "port": 80, "weight": 100}, {"name": "new", "port": 80, "weight": 0}]);
+        json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+            "metadata": {"name": name, "labels": {"app": "shop", "tier": tier}}, "spec": {"rules": [{"backendRefs": refs}]}})
+    };
+    let told = |objects: &[Value]| {
+        let all: Vec<String> = std::iter::once(&rollout).chain(objects).map(ToString::to_string).collect();
+        let file = world.file("shop.json", &all.join("\n---\n"));
+        let output = world.run(&["plan", "-f", &file, "-o", "json"]);
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &plan[0]["refusals"]), (Some(0), &json!([])));
+        (plan[0]["routes"].to_string(), plan[0]["warnings"].to_string())
+    };
+    let (routes, warnings) = told(&[route("first", "web"), route("second", "web"), route("other", "back")]);
+    for name in ["first", "second"] {
+        let line = format!("step 1: HTTPRoute {name}: spec.rules[0].backendRefs: new 0 -> 20");
+        assert!(routes.contains(&line), "{line} is not in {routes}");
+    }
+    assert!(!routes.contains("other"), "{routes}");
+    assert!(warnings.contains("HTTPRoutes with app=shop,tier in (web): only those at hand are shown"), "{warnings}");
+    let (routes, warnings) = told(&[]);
+    assert!(!routes.contains("HTTPRoute"), "{routes}");
+    assert!(warnings.contains("none is at hand, so their routes are not shown"), "{warnings}");
+}
+
+#[test]
 fn plan_refuses_analyses_that_can_never_fail_and_knows_how_long_others_take() {
     let world = World::new();
     let told = |metric: Value| {

@@ -9,9 +9,10 @@ use tidegate_api::raw::Raw;
 use tidegate_api::rollout::Rollout;
 use tidegate_api::view::Service;
 use tidegate_api::wire::Text;
+use tidegate_apiserver::LabelSelector;
 use tidegate_manifest::{Document, DuplicateKeys, ManifestError, ManifestErrors, Object, Source};
 use tidegate_traffic::istio::names::VirtualServiceName;
-use tidegate_traffic::router::ObjectRef;
+use tidegate_traffic::router::{ObjectRef, Resource, Selection};
 use tidegate_validate::references::{Found, Lookup, missing_templates, unfitting};
 use tidegate_validate::{FieldError, spec};
 
@@ -131,9 +132,10 @@ impl File {
         self.of_kind(group, kind).filter(move |document| same_namespace(document))
     }
 
-    fn of_kind<'a>(&'a self, groups: &'a [&'a str], kind: &'a str) -> impl Iterator<Item = &'a Document> {
+    fn of_kind<'a>(&'a self, groups: &'a [impl AsRef<str>], kind: &'a str) -> impl Iterator<Item = &'a Document> {
         self.others.iter().filter(move |document| {
-            groups.contains(&document.group()) && document.kind().is_ok_and(|found| found == kind)
+            groups.iter().any(|group| group.as_ref() == document.group())
+                && document.kind().is_ok_and(|found| found == kind)
         })
     }
 
@@ -159,13 +161,30 @@ impl File {
 
     /// An object of a router, if the file holds it, in whichever version.
     pub(super) fn object(&self, rollout: &Rollout, name: &ObjectRef) -> Option<Value> {
-        let groups = [name.resource.group.as_str()];
-        // One that says nothing about its namespace goes where the Rollout goes.
-        let home = rollout.metadata.namespace.as_deref().unwrap_or_default();
-        let is_there =
-            |document: &&Document| name.namespace.is_empty() || document.namespace().unwrap_or(home) == name.namespace;
-        let mut all = self.of_kind(&groups, &name.resource.kind).filter(is_there);
+        let mut all = self.in_namespace(rollout, &name.resource, &name.namespace);
         all.find(|document| document.name() == Some(name.name.as_str())).map(|document| document.value().clone())
+    }
+
+    /// The objects of a router with certain labels that the file holds, with their names.
+    pub(super) fn selected(&self, rollout: &Rollout, selection: &Selection) -> Vec<(String, Value)> {
+        // A selector that cannot be read selects nothing; the spec of the Rollout is checked elsewhere.
+        let Ok(labels) = LabelSelector::parse(&selection.labels) else { return Vec::new() };
+        let all = self.in_namespace(rollout, &selection.resource, &selection.namespace);
+        let is_selected = |document: &&Document| labels.matches(document.value());
+        let named = |document: &Document| Some((document.name()?.to_owned(), document.value().clone()));
+        all.filter(is_selected).filter_map(named).collect()
+    }
+
+    /// One that says nothing about its namespace goes where the Rollout goes.
+    fn in_namespace<'s>(
+        &'s self,
+        rollout: &'s Rollout,
+        resource: &'s Resource,
+        namespace: &'s str,
+    ) -> impl Iterator<Item = &'s Document> {
+        let home = rollout.metadata.namespace.as_deref().unwrap_or_default();
+        let is_there = move |found: &&Document| namespace.is_empty() || found.namespace().unwrap_or(home) == namespace;
+        self.of_kind(std::slice::from_ref(&resource.group), &resource.kind).filter(is_there)
     }
 
     /// What the Rollout names and the file holds.

@@ -7,6 +7,7 @@ use tidegate_api::wire::Text;
 use tidegate_cluster::actions::with_image;
 use tidegate_engine::SeenWorkload;
 use tidegate_manifest::Source;
+use tidegate_traffic::router::Selection;
 use tidegate_validate::references::{self, Found, service_roles, template_references};
 use tidegate_validate::spec;
 use tidegate_view::{Forecast, RouterObjects, forecast, forecast_routes, forecast_text, harmless_metrics};
@@ -36,7 +37,8 @@ pub(crate) fn of_file(plan: &Plan, streams: &mut Streams<'_>) -> Result<Outcome,
         let found = file.all_found(rollout);
         let mut forecast = forecast(rollout, &found);
         refuse_first(&mut forecast, file.problems_with(rollout, found.clone()).iter().map(ToString::to_string));
-        let routes = RouterObjects::among(rollout, |name| file.object(rollout, name));
+        let select = |selection: &Selection| file.selected(rollout, selection);
+        let routes = RouterObjects::among(rollout, |name| file.object(rollout, name), select);
         forecast_routes(&mut forecast, rollout, &routes, &found);
         forecast.warnings.extend(elsewhere(rollout, &found));
         forecast.refusals.extend(harmless_metrics(rollout, &found));
@@ -85,7 +87,7 @@ pub(crate) async fn of_cluster(session: &mut Session<'_, '_>, plan: &Plan) -> Re
         // What may not be read is told, and nothing is refused for want of it.
         Err(error) => {
             let told = format!("{error}: the objects it names are not checked");
-            (Found::default(), RouterObjects::among(&rollout, |_| None), Some(told))
+            (Found::default(), RouterObjects::among(&rollout, |_| None, |_| Vec::new()), Some(told))
         }
     };
     let mut forecast = forecast(&rollout, &found);

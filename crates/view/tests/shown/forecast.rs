@@ -23,7 +23,12 @@ fn among(objects: &[Value], name: &ObjectRef) -> Option<Value> {
 fn forecast_among(rollout: &Rollout, objects: &[Value]) -> Forecast {
     let found = Found::default();
     let mut told = forecast(rollout, &found);
-    forecast_routes(&mut told, rollout, &RouterObjects::among(rollout, |name| among(objects, name)), &found);
+    forecast_routes(
+        &mut told,
+        rollout,
+        &RouterObjects::among(rollout, |name| among(objects, name), |_| Vec::new()),
+        &found,
+    );
     told
 }
 
@@ -235,7 +240,7 @@ fn subsets_are_forecast_to_name_the_new_pods_before_they_get_weight() {
     let told = forecast_among(&rollout, &bad);
     assert_eq!(told.refusals.len(), 1, "{:?}", told.refusals);
     // Where everything was looked for, what is missing is refused.
-    let mut seen = RouterObjects::among(&rollout, |name| among(objects, name)).seen;
+    let mut seen = RouterObjects::among(&rollout, |name| among(objects, name), |_| Vec::new()).seen;
     let rule = seen.objects().map(|(name, _)| name.clone()).find(|name| name.resource.kind == "DestinationRule");
     seen.put(rule.unwrap(), None);
     let mut told = forecast(&rollout, &Found::default());

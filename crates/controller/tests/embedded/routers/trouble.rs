@@ -3,7 +3,9 @@
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-use tidegate_sim::routers::{self, SHOP, Way, alb, ambassador, apisix, crds as kinds, gateway_api, nginx, traefik};
+use tidegate_sim::routers::{
+    self, SHOP, Way, alb, ambassador, apisix, app_mesh, crds as kinds, gateway_api, nginx, smi, traefik,
+};
 
 use super::{cluster, paused, running, strategy, together};
 use crate::world::{World, image, resource, rollout, service};
@@ -17,6 +19,7 @@ async fn a_missing_object_is_named_and_its_arrival_is_enough() {
         (ambassador(&SHOP), "mappings.getambassador.io \"shop\" not found"),
         (apisix(&SHOP), "apisixroutes.apisix.apache.org \"shop\" not found"),
         (gateway_api(&SHOP), "httproutes.gateway.networking.k8s.io \"shop\" not found"),
+        (app_mesh(&SHOP), "Virtual-service is missing (VirtualService default/shop: create it"),
     ];
     for (way, text) in table {
         let world = cluster().await;
@@ -114,9 +117,16 @@ struct Fault {
     way: Way,
     object: (&'static str, &'static str),
     breaks: Value,
-    mends: Value,
+    mends: Mending,
     /// What users are told.
     text: &'static str,
+}
+
+/// What users do about it.
+enum Mending {
+    Patch(Value),
+    /// They delete the object, as they are told; the Rollout makes its own.
+    Delete,
 }
 
 fn faults() -> Vec<Fault> {
@@ -138,7 +148,15 @@ fn faults() -> Vec<Fault> {
     let book =
         |text: Value| json!({"metadata": {"annotations": {"rollouts.argoproj.io/managed-alb-annotations": text}}});
     let annotated = json!({"name": "use-annotation"});
-    let fault = |way: Way, object, breaks, mends, text| Fault { way, object, breaks, mends, text };
+    let targets = |canary: &str| {
+        let target = |node: &str, weight: i64| json!({"virtualNodeRef": {"name": node}, "weight": weight});
+        let action = json!({"weightedTargets": [target("stable-node", 100), target(canary, 0)]});
+        json!({"spec": {"routes": [{"name": "web", "httpRoute": {"match": {"prefix": "/"}, "action": action}}]}})
+    };
+    let fault = |way: Way, object, breaks, mends, text| {
+        let mends = Mending::Patch(mends);
+        Fault { way, object, breaks, mends, text }
+    };
     vec![
         fault(
             gateway_api(&SHOP),
@@ -203,6 +221,27 @@ fn faults() -> Vec<Fault> {
             json!({"spec": {"weight": null}}),
             "Ambassador mapping \"shop\" can not define weight",
         ),
+        fault(
+            app_mesh(&SHOP),
+            ("VirtualRouter", "shop"),
+            targets("other-node"),
+            targets("canary-node"),
+            "spec.routes[0].httpRoute.action.weightedTargets",
+        ),
+        fault(
+            app_mesh(&SHOP),
+            ("VirtualRouter", "shop"),
+            json!({"spec": {"routes": []}}),
+            targets("canary-node"),
+            "spec.routes",
+        ),
+        Fault {
+            way: smi(&SHOP),
+            object: ("TrafficSplit", "shop"),
+            breaks: json!({"metadata": {"ownerReferences": null}}),
+            mends: Mending::Delete,
+            text: "Rollout does not own TrafficSplit `shop`",
+        },
     ]
 }
 
@@ -224,7 +263,10 @@ async fn what_is_wrong_with_an_object_is_told_pods_follow_and_its_correction_is_
         assert_eq!(world.weight(&way).await.unwrap_or(0), 0, "{} {breaks}", way.name);
         assert!(world.sizes("shop").await.iter().sum::<i64>() >= 6, "{} {breaks}", way.name);
         // And once it is right the update goes on by itself.
-        world.patch(kind, name, mends).await;
+        match mends {
+            Mending::Patch(patch) => world.patch(kind, name, patch).await,
+            Mending::Delete => world.delete(kind, name).await,
+        };
         world.pass(60).await;
         let shown = world.shown("shop").await;
         assert_eq!(shown, ("Paused".to_owned(), "CanaryPauseStep".to_owned()), "{} {breaks}", way.name);
