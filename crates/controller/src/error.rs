@@ -46,7 +46,7 @@ pub(crate) enum LookError {
     /// A cache that is needed has not been filled yet.
     #[error("{0} are not known yet")]
     NotSynced(&'static str),
-    /// The Rollout to adopt for is not the one that was seen.
+    /// The Rollout to write for is not the one that was seen.
     #[error("original Rollout {key} is gone: got uid {found}, wanted {wanted}")]
     Gone {
         /// The Rollout.

@@ -265,7 +265,10 @@ impl Pass<'_> {
         if self.sync_paused_conditions() {
             return;
         }
-        let scales = self.is_scaling_event();
+        // The step and the weights in the status of a version that has changed are those of the one before: no size follows from
+        // them before the new beginning is stored.
+        let begins = self.canary().is_some() && self.has_changed();
+        let scales = self.is_scaling_event() && !begins;
         match (self.blue_green(), self.canary()) {
             (Some(strategy), _) if scales => self.blue_green_scaling_pass(strategy),
             (Some(strategy), _) => self.blue_green_pass(strategy),

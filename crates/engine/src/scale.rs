@@ -15,15 +15,16 @@ impl Pass<'_> {
     pub(crate) fn scale(&mut self, set: &ReplicaSet, target: i32, keeps_deadline: bool) -> bool {
         let replicas = self.replicas();
         let current = set.spec_replicas();
+        let gives_away = set.size().actual > current;
+        if target > current && gives_away {
+            // Its status still shows pods that it is giving away. Were it larger, they would pass for pods that stay, and others
+            // would go on their account. It does note the size of the Rollout, or that would count as changed until then.
+            self.wait(Waiting::Pods { set: set.name().to_owned(), available: set.serving(), wanted: target });
+        }
+        let target = if gives_away { target.min(current) } else { target };
         let drops_deadline = target == 0 && set.has_deadline() && !keeps_deadline;
         let is_settled = current == target && set.desired_replicas() == Some(replicas);
         if is_settled && !(replicas == 0 && drops_deadline) {
-            return false;
-        }
-        if target > current && set.size().actual > current {
-            // Its status still shows pods that it is giving away. Were it larger, they would pass for pods that stay, and others
-            // would go on their account.
-            self.wait(Waiting::Pods { set: set.name().to_owned(), available: set.serving(), wanted: target });
             return false;
         }
         let mut edit = SetEdit { replicas: Some(target), ..SetEdit::default() };

@@ -25,7 +25,7 @@ use tidegate_clock::Clock;
 use tidegate_engine::mutation::{self, Mutation};
 use tidegate_engine::{Event, Observed, Plan, Write};
 use tidegate_runtime::lease::Leadership;
-use tidegate_runtime::{Key, Queue};
+use tidegate_runtime::{Key, Queue, Stored};
 
 use crate::cache::Cache;
 use crate::error::{LookError, in_time};
@@ -229,9 +229,26 @@ impl Execution<'_> {
         }
     }
 
+    /// Nothing is written for a Rollout that is known to be gone: what it had is given back meanwhile. Asked right before every
+    /// write, as leadership is.
+    fn check_right(&self) -> Result<(), LookError> {
+        self.executor.check_leadership()?;
+        let wanted = self.seen.rollout.metadata.uid.text();
+        let found = match self.executor.cache.rollouts.stored(&self.key) {
+            Some(Stored::Good(found)) => found.metadata.uid.text().to_owned(),
+            // Whose it is cannot be read; it is there.
+            Some(Stored::Bad(_)) => return Ok(()),
+            None => String::new(),
+        };
+        if found == wanted {
+            return Ok(());
+        }
+        Err(LookError::Gone { key: self.key.clone(), found, wanted: wanted.to_owned() })
+    }
+
     /// A write without an answer may have had its effect: the object is read again before the next plan.
     async fn write_in_time(&self, write: &Write) -> Result<Outcome, LookError> {
-        self.executor.check_leadership()?;
+        self.check_right()?;
         let kept = target(write, &self.key.name);
         let (kind, key) = match kept {
             Some((kind, name)) => (kind.name(), self.key_of(name)),

@@ -51,7 +51,7 @@ impl Execution<'_> {
     /// Sends only the fields that differ, without a version: what people change at the same time stays.
     pub(super) async fn write_status(&self, status: &RolloutStatus) -> Result<(), LookError> {
         let Some(patch) = status_patch::between(self.seen.rollout.status.as_ref(), status) else { return Ok(()) };
-        self.executor.check_leadership()?;
+        self.check_right()?;
         let (rollout, namespace) = (self.key.name.as_str(), self.key.namespace.as_str());
         let answer = self.api().patch_status(&self.key.name, &patch_params(), &Patch::Merge(&patch)).await;
         let Bare(stored) = answer.map_err(|error| self.rollout_failed("patch", error))?;

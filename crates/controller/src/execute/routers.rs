@@ -86,7 +86,7 @@ impl Execution<'_> {
             if not_before(change, now).is_some() {
                 continue;
             }
-            self.executor.check_leadership().map_err(Failure::Stop)?;
+            self.check_right().map_err(Failure::Stop)?;
             let name = &change.object;
             if matches!(change.action, Action::Create(_)) {
                 self.check_rollout_is_there().await.map_err(Failure::Stop)?;

@@ -174,7 +174,7 @@ impl Execution<'_> {
             };
             let object = WholeObject::of(change.object.clone())
                 .map_err(|error| Failure::Problem(format!("{} {key}: {error}", kind.name())))?;
-            self.executor.check_leadership().map_err(Failure::Stop)?;
+            self.check_right().map_err(Failure::Stop)?;
             match api.replace(&key.name, &post_params(), &object).await {
                 Ok(written) => {
                     istio.store(kind).put_own(written);

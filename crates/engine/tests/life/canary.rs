@@ -68,6 +68,27 @@ fn pods_that_a_set_is_giving_away_are_not_counted_when_it_is_to_grow_again() {
     assert_eq!(world.status().phase.text(), "Paused");
 }
 
+/// A Rollout is made smaller, and before the pod that goes is counted another version comes with the size of before. The set may
+/// not grow yet, which is no reason to call the version before this one healthy, nor to give the new one its size of after all
+/// steps.
+#[test]
+fn a_new_version_begins_while_the_stable_set_is_still_giving_pods_away() {
+    let mut world = canary(3, json!([{"pause": {}}, {"setWeight": 50}, {"pause": {}}]));
+    world.settle().patch_spec("smaller", json!({"replicas": 2})).settle();
+    let stable = world.seen.replica_sets.iter_mut().next().unwrap();
+    (stable.status.replicas, stable.status.available_replicas) = (3, 3);
+    world.patch_spec("larger", json!({"replicas": 3})).set_image("shop:2");
+    for _ in 0..10 {
+        world.look();
+    }
+    let told = world.log.join("\n");
+    assert_eq!((world.sizes().get("1"), world.sizes().get("2")), (Some(&2), None), "{told}");
+    assert_eq!(world.status().phase.text(), "Paused", "{told}");
+    assert_ne!(world.status().current_pod_hash, world.status().stable_rs, "{told}");
+    world.settle();
+    assert_eq!(world.sizes(), [("1".to_owned(), 3)].into());
+}
+
 #[test]
 fn an_abort_goes_back_to_stable_and_a_retry_starts_again() {
     let mut world = canary(4, json!([{"setWeight": 50}, {"pause": {}}]));

@@ -1,10 +1,14 @@
 //! Objects that are missing, broken or may not be written.
 
-use serde_json::json;
-use tidegate_apiserver::{StatusError, Verb};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tidegate_apiserver::{Before, StatusError, Verb};
 
 use super::{
-    by_host, host_level, mesh, paused, rule, running_by_host, running_by_subset, running_by_two, two_stops,
+    by_host, by_subset, host_level, mesh, paused, rule, running_by_host, running_by_subset, running_by_two, two_stops,
     virtual_service,
 };
 use crate::world::{image, rollout, service};
@@ -58,7 +62,7 @@ async fn an_abort_without_the_rule_moves_no_more_than_the_stable_pods_can_carry(
 
     world.delete("DestinationRule", "shop").await;
     world.patch_status("shop", json!({"abort": true})).await;
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(world.weights("shop").await, [[75, 25]], "one of four stable pods is there");
     world.pass(10).await;
     assert_eq!(world.weights("shop").await, [[0, 100]], "now all are");
@@ -127,6 +131,32 @@ async fn a_route_that_cannot_be_raised_keeps_the_others_at_its_weight_and_an_abo
     world.refuse_nothing();
     world.pass(15).await;
     assert_eq!(world.weights("mesh").await, [[100, 0]]);
+}
+
+/// A repair is on its way while the Rollout is deleted and its rule given back. The repair is refused, for the rule has changed, and
+/// is not made again for nobody; nor does anything else move.
+#[tokio::test(start_paused = true)]
+async fn nothing_more_is_written_for_a_rollout_that_is_known_to_be_gone() {
+    let world = paused(running_by_subset(two_stops()).await).await;
+    let is_first = AtomicBool::new(true);
+    world.hinder(move |call| {
+        let is_slow = call.verb == Verb::Update && call.resource == "destinationrules" && is_first.swap(false, Relaxed);
+        if is_slow { Before::Delay(Duration::from_secs(3)) } else { Before::Pass }
+    });
+    let subsets = json!([{"name": "current", "labels": {"app": "shop"}}, {"name": "next", "labels": {"app": "shop"}}]);
+    world.patch("DestinationRule", "shop", json!({"spec": {"subsets": subsets}})).await;
+    world.patch("VirtualService", "shop", json!({"spec": {"http": by_subset()}})).await;
+    world.pass(1).await;
+    world.delete("Rollout", "shop").await;
+    world.pass(1).await;
+    let released = world.get("DestinationRule", "shop").await;
+    assert_eq!(released["metadata"]["annotations"], Value::Null, "it is given back: {released}");
+    world.pass(30).await;
+    assert_eq!(
+        world.get("DestinationRule", "shop").await["metadata"]["generation"],
+        released["metadata"]["generation"]
+    );
+    assert_eq!(world.weights("shop").await, [[0, 100]], "no weight moves after the end");
 }
 
 #[tokio::test(start_paused = true)]
