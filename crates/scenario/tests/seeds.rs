@@ -126,6 +126,11 @@ fn a_new_version_whose_service_still_has_weight_keeps_its_pods_until_stable_can_
 }
 
 #[test]
+fn an_ingress_whose_weights_somebody_took_away_costs_the_stable_version_no_pods() {
+    passes_now_with_routers(119_063);
+}
+
+#[test]
 fn an_abort_gives_no_weight_to_a_canary_that_never_had_any() {
     passes_now_with_routers(50343);
 }

@@ -162,6 +162,8 @@ impl<'a> Pass<'a> {
         let desired = routing::desired(self.rollout, &as_it_is);
         let mut routes = desired.map(|desired| Objects::of(self.seen).read(&desired).routes).unwrap_or_default();
         routes.extend(self.read_others(&as_it_is, &[]));
+        // A place without any weight, such as an Ingress whose annotation somebody took away, says nothing about where requests go.
+        routes.retain(|route| route.total > 0);
         routes
     }
 

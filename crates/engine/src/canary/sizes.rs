@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use tidegate_api::defaults::SCALE_DOWN_DELAY_SECONDS;
-use tidegate_api::rollout::CanaryStrategy;
+use tidegate_api::rollout::{CanaryStrategy, WeightDestination};
 use tidegate_api::view::ReplicaSet;
 
 use crate::counts::{self, Counts, Weights};
@@ -28,10 +28,7 @@ impl<'a> Pass<'a> {
         if let Some(stable) = self.sets.distinct_stable() {
             self.remove_deadline(stable);
             // Sized by the weights that are stored: it never shrinks in the look that moves its traffic away.
-            let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
-            // Where none were ever stored, all traffic may be there.
-            let all_on_stable = Weights { canary: 0, stable: self.situation(canary).max_weight() };
-            let stored = plain_weights(stored).unwrap_or(all_on_stable);
+            let stored = self.stored_weights(canary);
             let mut target = self.next_counts(canary, Some(stored)).stable;
             if target < stable.spec_replicas()
                 && let Some(now) = self.stable_weight_in_routes(canary)
@@ -39,6 +36,10 @@ impl<'a> Pass<'a> {
                 // Somebody else may have sent requests back here, which is not repaired yet.
                 let weights = Weights { stable: stored.stable.max(now), ..stored };
                 target = self.next_counts(canary, Some(weights)).stable;
+            }
+            if canary.traffic_routing.is_some() && self.sets.new.is_none_or(|new| new.serving() == 0) {
+                // Whatever weights say: nobody else is there to take over.
+                target = target.max(stable.spec_replicas().min(self.replicas()));
             }
             let is_too_early = target < stable.spec_replicas() && (self.held == Some(Held::Routes) || self.drains());
             if !is_too_early && self.scale(stable, target, false) {
@@ -53,6 +54,17 @@ impl<'a> Pass<'a> {
             }
         }
         self.scale_down_old_canaries(canary) || self.make_room(canary)
+    }
+
+    /// The weights of before. Where none were ever stored, or only half of them, or none that is more than zero, all that the canary
+    /// does not have may be with stable.
+    fn stored_weights(&self, canary: &CanaryStrategy) -> Weights {
+        let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+        let weight = |found: &Option<WeightDestination>| found.as_ref().and_then(|found| found.weight);
+        let canary_weight = stored.and_then(|stored| weight(&stored.canary)).unwrap_or(0);
+        let rest = self.situation(canary).max_weight().saturating_sub(canary_weight);
+        let stable = stored.and_then(|stored| weight(&stored.stable)).filter(|stable| canary_weight > 0 || *stable > 0);
+        Weights { canary: canary_weight, stable: stable.unwrap_or(rest) }
     }
 
     /// Pods of old sets serve and cannot go before others do; the new set gets none while surge is used up by stable pods that

@@ -81,7 +81,7 @@ impl<'a> Pass<'a> {
     /// The weight that stable pods are there for: the wanted one, or as much of an abort as they can carry. None leaves
     /// traffic where it is.
     pub(super) fn carried_weight(&mut self, canary: &CanaryStrategy, wanted: i32) -> Option<i32> {
-        if self.stable_can_carry(canary, wanted) {
+        if self.is_where_it_was(wanted) || self.stable_can_carry(canary, wanted) {
             return Some(wanted);
         }
         self.abort_as_far_as_stable_can_carry(canary)
@@ -182,6 +182,16 @@ impl<'a> Pass<'a> {
         } else {
             wanted.min(current)
         }
+    }
+
+    /// Whether stable pods that are there had all but this weight already: then nothing is about to come to them, and what somebody
+    /// else changed is set back, however many they should be by now.
+    fn is_where_it_was(&self, weight: i32) -> bool {
+        let stored = self.old.canary.as_ref().and_then(|state| state.weights.as_ref());
+        let (Some(stored), Some(stable)) = (stored, self.sets.stable) else { return false };
+        let had = stored.canary.as_ref().and_then(|canary| canary.weight);
+        let was_stable = stored.stable.as_ref().map(|stable| stable.pod_template_hash.text());
+        had == Some(weight) && was_stable == Some(stable.hash()) && stable.serving() > 0
     }
 
     /// Whether the stable set has the pods for what it is about to get; if not, traffic stays where it is.

@@ -1,8 +1,10 @@
 //! Objects and kinds that are not there.
 
+use std::time::Duration;
+
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams};
 use serde_json::{Value, json};
-
+use tidegate_apiserver::{Before, Verb};
 use tidegate_sim::routers::{
     self, SHOP, Way, alb, ambassador, apisix, app_mesh, crds as kinds, gateway_api, nginx, smi, traefik,
 };
@@ -110,6 +112,42 @@ async fn an_abort_moves_what_can_be_moved_where_the_object_of_one_of_two_routers
         assert_eq!(phase, "Degraded");
         assert!(message.contains(text), "{message}");
     }
+}
+
+/// With `dynamicStableScale` stable pods follow the stable weight: one that is not known is not zero.
+#[tokio::test(start_paused = true)]
+async fn an_ingress_whose_weights_somebody_took_away_costs_no_stable_pod() {
+    let way = alb(&SHOP);
+    let world = cluster().await;
+    for object in &way.objects {
+        world.create(object.clone()).await;
+    }
+    let mut strategy = strategy(&way);
+    strategy["canary"]["dynamicStableScale"] = json!(true);
+    world.create(rollout("shop", strategy)).await;
+    world.pass(60).await;
+    // Given a paused Rollout with a new version, and an Ingress without the annotation.
+    world.patch("Rollout", "shop", json!({"spec": {"paused": true}})).await;
+    world.patch("Rollout", "shop", image("shop:2")).await;
+    world.pass(5).await;
+    world.patch("Rollout", "shop", json!({"spec": {"replicas": 5}})).await;
+    world.pass(5).await;
+    let pods = world.sizes("shop").await.iter().copied().max();
+    world.patch("Ingress", "shop", json!({"metadata": {"annotations": null}})).await;
+    world.pass(5).await;
+    assert_eq!((world.weight(&way).await, world.said().await), (Some(0), (0, 100)), "it is set back");
+    // When it goes on.
+    world.hinder(|call| {
+        let is_pod = call.verb == Verb::Create && call.resource == "pods" && call.subresource == "binding";
+        if is_pod { Before::Delay(Duration::from_secs(8)) } else { Before::Pass }
+    });
+    world.patch("Rollout", "shop", json!({"spec": {"paused": false}})).await;
+    world.patch_status("shop", json!({"promoteFull": true})).await;
+    world.pass(5).await;
+    // Then the pods that serve stay until others do.
+    assert!(world.sizes("shop").await.iter().copied().max() >= pods, "{:?}", world.sizes("shop").await);
+    world.pass(90).await;
+    assert_eq!(world.shown("shop").await.0, "Healthy");
 }
 
 /// Something wrong with the objects of a router.
