@@ -44,6 +44,8 @@ const SUCCESSION: Duration = Duration::from_secs(5);
 const BATCH: u64 = 8;
 /// Failures of one call that are shrunk; the rest is told as it is.
 const MOST_SHRUNK: u64 = 3;
+/// After so many runs it is told how far it has come.
+const PROGRESS: u64 = 1000;
 /// Writes of a run that goes nowhere, which would otherwise never end: virtual time may stand still meanwhile.
 const MOST_WRITES: u64 = 20_000;
 
@@ -350,6 +352,9 @@ impl Experiment {
             // A reader that has gone away is not worth ending the run for: the totals still decide.
             let _ = write!(out, "{}{story}", report.log);
             if is_good { passed += 1 } else { failed += 1 }
+            if (passed + failed).is_multiple_of(PROGRESS) {
+                let _ = writeln!(std::io::stderr(), "{passed} passed, {failed} failed so far");
+            }
         })?;
         let _ = writeln!(out, "{passed} passed, {failed} failed");
         Ok(failed == 0)
