@@ -351,11 +351,8 @@ impl Experiment {
             let story = if is_good { String::new() } else { format!("{}\n", report.explanation()) };
             // A reader that has gone away is not worth ending the run for: the totals still decide.
             let _ = write!(out, "{}{story}", report.log);
-            if is_good {
-                passed += 1
-            } else {
-                failed += 1
-            }
+            let counted = if is_good { &mut passed } else { &mut failed };
+            *counted += 1;
             if (passed + failed).is_multiple_of(PROGRESS) {
                 let _ = writeln!(std::io::stderr(), "{passed} passed, {failed} failed so far");
             }
