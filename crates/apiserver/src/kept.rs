@@ -63,6 +63,7 @@ impl ApiServer {
             name: "",
             subresource: "",
             client: KEEPER,
+            since: before,
         };
         Ok(self.shared.tell(&mut state, before, &call))
     }

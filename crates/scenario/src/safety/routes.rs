@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tidegate_sim::faults::{Fault, Menu};
+use tidegate_sim::faults::Menu;
 use tidegate_sim::journal::{Change, Mirror};
 use tidegate_sim::{Invariant, routers};
 
@@ -20,8 +20,6 @@ pub(super) const VIRTUAL_SERVICES: &str = "virtualservices.networking.istio.io";
 pub(super) const RULES: &str = "destinationrules.networking.istio.io";
 /// How far the slowest proxy is behind.
 const LAG: Duration = Duration::from_secs(2);
-/// How long a write of the controller may be on its way, at most.
-const LONGEST_WAY: Duration = Duration::from_secs(4);
 /// The weight that means all traffic.
 const TOTAL: i64 = 100;
 
@@ -142,10 +140,8 @@ fn says_where(kind: &str) -> bool {
 pub(super) struct DeadEnds {
     window: Duration,
     is_clouded: bool,
-    /// A write that was sent before may be carried out for so long after somebody deleted what it leads to.
-    way: Duration,
-    /// When somebody else deleted the set of a template.
-    deleted: BTreeMap<String, Duration>,
+    /// When somebody else deleted the set of a template, and the version of that.
+    deleted: BTreeMap<String, (Duration, u64)>,
     reported: BTreeMap<String, History>,
     routes: Seen<Vec<(Destination, i64)>>,
     clusters: Seen<Clusters>,
@@ -155,9 +151,8 @@ impl DeadEnds {
     pub(super) fn new(menu: &Menu) -> Self {
         let is_clouded = !menu.leaves_the_view_clear();
         let window = Duration::from_secs(if is_clouded { 90 } else { 30 });
-        let way = if menu.rate(Fault::SlowRequest) > 0 { LONGEST_WAY } else { Duration::ZERO };
         let (routes, clusters) = (Seen(VecDeque::new()), Seen(VecDeque::new()));
-        Self { window, is_clouded, way, deleted: BTreeMap::new(), reported: BTreeMap::new(), routes, clusters }
+        Self { window, is_clouded, deleted: BTreeMap::new(), reported: BTreeMap::new(), routes, clusters }
     }
 
     fn served(&mut self, set: &Value, at: Duration) -> bool {
@@ -181,7 +176,9 @@ impl DeadEnds {
             let is_moved = led_to(&destination, before) != led_to(&destination, &now);
             let Some(target) = led_to(&destination, &now).filter(|_| is_more || is_moved) else { continue };
             let Some(set) = mirror.of(SETS).find(|set| hash(set) == target).cloned() else {
-                if self.deleted.get(&target).is_some_and(|then| change.at <= *then + self.way) {
+                // A write that was on its way when somebody deleted the set cannot be called back.
+                let crosses = |(at, revision): &(Duration, u64)| change.since < *revision || change.at == *at;
+                if self.deleted.get(&target).is_some_and(crosses) {
                     continue;
                 }
                 return Err(format!("{destination:?} gets {weight} and leads to {target}, which nobody runs"));
@@ -227,7 +224,7 @@ impl Invariant for DeadEnds {
             let history = self.reported.entry(uid(&change.new).to_owned()).or_default();
             history.note(change.at, available(&change.new), self.window);
             if change.removed && change.client != SUBJECT {
-                self.deleted.insert(hash(&change.new).to_owned(), change.at);
+                self.deleted.insert(hash(&change.new).to_owned(), (change.at, change.revision));
             }
         }
         self.routes.forget(change.at);
