@@ -24,8 +24,6 @@ pub struct Call<'a> {
     pub subresource: &'a str,
     /// The `User-Agent` of the client, empty if it gave none.
     pub client: &'a str,
-    /// The version of the last write before it came: whoever sent it cannot know of later ones.
-    pub since: u64,
 }
 
 /// What happens before the effect.

@@ -63,7 +63,6 @@ impl ApiServer {
             name: "",
             subresource: "",
             client: KEEPER,
-            since: before,
         };
         Ok(self.shared.tell(&mut state, before, &call))
     }

@@ -203,7 +203,7 @@ impl ApiServer {
     async fn handle(&self, parts: &Parts, body: &Bytes) -> Result<Response<Body>, StatusError> {
         let segments = segments(parts.uri.path()).ok_or_else(StatusError::page_not_found)?;
         let query = Query::parse(parts.uri.query())?;
-        let (found, since) = {
+        let found = {
             let state = self.shared.lock();
             if let Some(response) = discovery::answer(&state.registry, parts, &segments) {
                 return Ok(response);
@@ -211,7 +211,7 @@ impl ApiServer {
             if let Some(response) = openapi::answer(&state, parts, &segments) {
                 return Ok(response);
             }
-            (target(&state.registry, &parts.method, &segments, query)?, state.store.revision())
+            target(&state.registry, &parts.method, &segments, query)?
         };
         match found.subresource.as_str() {
             "log" => return self.log(&found),
@@ -226,7 +226,6 @@ impl ApiServer {
             name: &found.name,
             subresource: &found.subresource,
             client: user_agent(parts),
-            since,
         };
         match self.shared.faults.before(&call) {
             Before::Pass => {}

@@ -37,10 +37,6 @@ pub struct Change {
     pub key: ObjectKey,
     /// When, since the start.
     pub at: Duration,
-    /// Its version.
-    pub revision: u64,
-    /// The version of the last write before the request came.
-    pub since: u64,
     /// What was there before.
     pub old: Option<Arc<Value>>,
     /// What is there now, or was there last.
@@ -167,8 +163,6 @@ impl Observer for Journal {
             subresource: write.call.subresource.to_owned(),
             key: (write.resource.to_owned(), write.namespace.to_owned(), write.name.to_owned()),
             at: self.elapsed(),
-            revision: write.revision,
-            since: write.call.since,
             old: write.old.cloned(),
             new: Arc::clone(write.new),
             removed: write.removed,

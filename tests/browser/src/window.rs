@@ -11,7 +11,7 @@ use tidegate_testbed::prepare_chromium;
 use crate::webdriver::ask;
 
 /// How long a page may take to become what it should be.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What WebDriver calls an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";

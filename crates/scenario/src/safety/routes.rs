@@ -140,8 +140,6 @@ fn says_where(kind: &str) -> bool {
 pub(super) struct DeadEnds {
     window: Duration,
     is_clouded: bool,
-    /// When somebody else deleted the set of a template, and the version of that.
-    deleted: BTreeMap<String, (Duration, u64)>,
     reported: BTreeMap<String, History>,
     routes: Seen<Vec<(Destination, i64)>>,
     clusters: Seen<Clusters>,
@@ -152,7 +150,7 @@ impl DeadEnds {
         let is_clouded = !menu.leaves_the_view_clear();
         let window = Duration::from_secs(if is_clouded { 90 } else { 30 });
         let (routes, clusters) = (Seen(VecDeque::new()), Seen(VecDeque::new()));
-        Self { window, is_clouded, deleted: BTreeMap::new(), reported: BTreeMap::new(), routes, clusters }
+        Self { window, is_clouded, reported: BTreeMap::new(), routes, clusters }
     }
 
     fn served(&mut self, set: &Value, at: Duration) -> bool {
@@ -176,11 +174,6 @@ impl DeadEnds {
             let is_moved = led_to(&destination, before) != led_to(&destination, &now);
             let Some(target) = led_to(&destination, &now).filter(|_| is_more || is_moved) else { continue };
             let Some(set) = mirror.of(SETS).find(|set| hash(set) == target).cloned() else {
-                // A write that was on its way when somebody deleted the set cannot be called back.
-                let crosses = |(at, revision): &(Duration, u64)| change.since < *revision || change.at == *at;
-                if self.deleted.get(&target).is_some_and(crosses) {
-                    continue;
-                }
                 return Err(format!("{destination:?} gets {weight} and leads to {target}, which nobody runs"));
             };
             if !self.served(&set, change.at) {
@@ -223,9 +216,6 @@ impl Invariant for DeadEnds {
         if kind == SETS {
             let history = self.reported.entry(uid(&change.new).to_owned()).or_default();
             history.note(change.at, available(&change.new), self.window);
-            if change.removed && change.client != SUBJECT {
-                self.deleted.insert(hash(&change.new).to_owned(), (change.at, change.revision));
-            }
         }
         self.routes.forget(change.at);
         self.clusters.forget(change.at);
